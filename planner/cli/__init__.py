@@ -1,0 +1,1 @@
+"""The command line: parse, show. No arithmetic, no provider names."""

@@ -1,0 +1,1 @@
+"""What the user wants trained, complete and validated."""

@@ -1,0 +1,40 @@
+"""The experiment: every question the physics and the plan may ask about what is trained, already answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from planner.workloads.datasets import Dataset
+from planner.workloads.workload import Workload
+
+Precision = Literal["amp", "bf16", "fp16", "bf16-pure", "fp16-pure", "fp32", "tf32", "fp32-strict", "fp8"]
+Optimizer = Literal["sgd", "adam", "adamw", "adamw8bit", "adafactor", "lamb", "rmsprop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """What is trained. ``total_samples`` is the work of all rows alike; None in a batch field means "by the rule".
+
+    ``assumptions`` has a sentence for every default that was taken rather than given.
+    """
+
+    workload: Workload
+    dataset: Dataset | None
+    samples_per_epoch: float
+    epochs: float
+    total_samples: float
+    precision: Precision
+    optimizer: Optimizer
+    batch_size_per_gpu: int | None = None
+    global_batch_size: int | None = None
+    grad_accum_steps: int | None = None
+    grad_checkpointing: bool = False
+    zero_stage: int = 0
+    lora_rank: int | None = None
+    channels_last: bool = False
+    compiled: bool = False
+    tuned: bool = False
+    workers: int | None = None
+    resume_epoch: float = 0.0
+    assumptions: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""Accelerators, links and machines: what the hardware can do, with a source for every value."""

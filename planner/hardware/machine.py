@@ -1,0 +1,61 @@
+"""A machine: accelerators, the link between them, and the host around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.hardware.accelerator import Accelerator
+from planner.hardware.interconnect import Link, Network
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """A CPU family as a training device and as a host: rates per core, bandwidth per socket."""
+
+    key: str
+    name: str
+    vendor: str
+    fp32_flop_per_cycle_core: float
+    clock_hz: float
+    bandwidth_bytes_per_s: float | None
+    vcpus_per_core: int
+    cores_per_socket: int
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What runs the training: ``num_nodes`` machines of ``num_gpus`` accelerators each.
+
+    ``num_gpus`` is per node; 0 means the CPU is the device (then ``accelerator.kind`` is "cpu" and its rates are the
+    whole machine's). A fraction (0.125..0.5) is a share of a GPU: rates and memory scale with it.
+    """
+
+    name: str
+    accelerator: Accelerator
+    num_gpus: float
+    num_nodes: int = 1
+    link: Link | None = None
+    network: Network | None = None
+    cpu: Cpu | None = None
+    vcpus: float | None = None
+    ram_bytes: float | None = None
+    local_disk_bytes: float | None = None
+
+    @property
+    def devices(self) -> int:
+        """Data-parallel workers over all nodes; a CPU machine or a share of a GPU is one per node."""
+        return max(1, int(self.num_gpus)) * self.num_nodes
+
+    @property
+    def physics_key(self) -> tuple[object, ...]:
+        """Two machines with the same key have the same step time: the physics runs once for both."""
+        return (
+            self.accelerator.key,
+            self.num_gpus,
+            self.num_nodes,
+            self.link.kind if self.link else None,
+            self.network,
+            self.cpu.key if self.cpu else None,
+            self.vcpus,
+            self.ram_bytes,
+        )

@@ -1,0 +1,1 @@
+"""Joins machines, step estimates and prices into a ranked plan."""

@@ -1,0 +1,1 @@
+"""What is in this machine, found without torch."""

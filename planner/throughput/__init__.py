@@ -1,0 +1,1 @@
+"""Physics: step time, memory, scaling and the evidence behind them."""

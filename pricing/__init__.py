@@ -1,0 +1,1 @@
+"""What an hour of a machine costs. Knows nothing of the planner."""
