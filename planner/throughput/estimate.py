@@ -13,7 +13,7 @@ Evidence = Literal["measured_here", "measured_same_gpu", "measured_other_gpu", "
 
 @dataclass(frozen=True, slots=True)
 class StepParts:
-    """Seconds of the P50 step by part; they add up to it. ``input_s`` and ``host_s`` are what they add, not their work."""
+    """Seconds of the P50 step by part; they add up to it. ``input_s`` and ``host_s`` are what they add."""
 
     forward_s: float
     backward_s: float
@@ -31,7 +31,8 @@ class StepParts:
 class StepEstimate:
     """One optimizer step (all accumulation steps, all devices). ``samples_per_s`` and ``mfu`` are the whole job's.
 
-    When ``fits`` is False the time fields are None and ``reason`` says what is missing.
+    When ``fits`` is False the time fields are None and ``reason`` says what is missing. Memory is None where unknown.
+    ``notes`` are sentences to show (a precision that was substituted ...); ``flags`` are words for machines.
     """
 
     precision: str
@@ -39,8 +40,8 @@ class StepEstimate:
     grad_accum_steps: int
     global_batch_size: int
     fits: bool
-    memory_required_bytes: float
-    memory_available_bytes: float
+    memory_required_bytes: float | None
+    memory_available_bytes: float | None
     step_time_s: Interval | None
     samples_per_s: Interval | None
     parts: StepParts | None
@@ -49,3 +50,4 @@ class StepEstimate:
     evidence: Evidence
     flags: tuple[str, ...] = ()
     reason: str = ""
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,117 @@
+"""What data parallelism adds to a step: gradient (and ZeRO parameter) traffic over the links, less what overlaps.
+
+A ring all-reduce of S bytes over n devices moves 2 (n - 1) / n * S per device (Patarasuk and Yuan, 2009); a sharded
+step gathers and scatters instead. Inside a machine the bus bandwidth depends on the topology and on how many share it,
+``share of specification * (n / 2) ** exponent``; between machines every device of a node shares its network card.
+MODEL.md section 8 has the fit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from planner.experiment.experiment import Experiment
+from planner.hardware.interconnect import Link, Network
+from planner.hardware.machine import Machine
+from planner.throughput.calibration import Calibration
+from planner.throughput.optimizer import trainable_parameters
+from planner.throughput.precision import DevicePrecision
+
+
+class Traffic(NamedTuple):
+    """Bytes of one optimizer step that cross the ring, per device and before the factor (n - 1) / n."""
+
+    once_bytes: float
+    every_micro_step_bytes: float
+
+
+class Communication(NamedTuple):
+    """Seconds of communication of one step, and the part of them that compute does not hide."""
+
+    total_s: float
+    exposed_s: float
+    flags: tuple[str, ...]
+
+
+def step_traffic(experiment: Experiment, precision: DevicePrecision) -> Traffic:
+    """Gradients once a step in two passes; ZeRO-3 gathers weights twice and scatters gradients every micro step."""
+    gradient_bytes = trainable_parameters(experiment) * precision.weight_bytes
+    if experiment.zero_stage < 3:
+        return Traffic(2.0 * gradient_bytes, 0.0)
+    wire_bytes = 2.0 if precision.autocast or precision.pure else 4.0
+    weights = experiment.workload.parameters * wire_bytes
+    return Traffic(0.0, 2.0 * weights + trainable_parameters(experiment) * wire_bytes)
+
+
+def communicate(
+    experiment: Experiment,
+    precision: DevicePrecision,
+    machine: Machine,
+    micro_step_s: float,
+    accumulation: int,
+    calibration: Calibration,
+) -> Communication:
+    """Communication of one optimizer step whose micro step computes for ``micro_step_s`` seconds."""
+    devices = machine.devices
+    if devices == 1:
+        return Communication(0.0, 0.0, ())
+    constants = calibration.collectives
+    traffic = step_traffic(experiment, precision)
+    passes = traffic.once_bytes + accumulation * traffic.every_micro_step_bytes
+    per_byte, flags = _seconds_per_ring_byte(machine, constants)
+    latency = _latency_s(machine, constants) * math.ceil(passes / 2 / constants["bucket_bytes"])
+    total = passes * per_byte + latency
+    hiding = micro_step_s * (accumulation if experiment.zero_stage >= 3 else 1)
+    exposed = max(total - constants["overlap_share"] * hiding, constants["exposed_floor"] * total)
+    contention = constants["contention_per_doubling"] * math.log2(devices) * micro_step_s * accumulation
+    return Communication(total, exposed + contention, flags)
+
+
+def _seconds_per_ring_byte(machine: Machine, constants: Mapping[str, Any]) -> tuple[float, tuple[str, ...]]:
+    """Seconds per byte of ring traffic: inside the node, then between nodes over the network each node has."""
+    inside = max(1, int(machine.num_gpus))
+    seconds, flags = 0.0, []
+    if inside > 1:
+        if machine.link is None:
+            flags.append("link_unknown")
+        seconds += (inside - 1) / inside / link_bandwidth(machine.link, inside, constants)
+    if machine.num_nodes > 1:
+        if machine.network is None or machine.network.bandwidth_bytes_per_s is None:
+            flags.append("network_unknown")
+        nodes = machine.num_nodes
+        seconds += (nodes - 1) / nodes / network_bandwidth(machine.network, constants)
+    return seconds, tuple(flags)
+
+
+def link_bandwidth(link: Link | None, devices: int, constants: Mapping[str, Any]) -> float:
+    """Bus bandwidth of an all-reduce over ``devices`` devices of one machine, bytes/s; never above specification."""
+    topologies = constants["links"]
+    if link is None:
+        fitted, specified = topologies[constants["unknown_link"]], None
+    else:
+        kind = link.kind if link.peer_access or f"{link.kind}_no_peer" not in topologies else f"{link.kind}_no_peer"
+        fitted, specified = (
+            topologies[kind if kind in topologies else constants["unknown_link"]],
+            link.bandwidth_bytes_per_s,
+        )
+    specified = specified or fitted["specified_bytes_per_s"]
+    share = float(fitted["share"] * (devices / 2) ** fitted["exponent"])
+    return specified * min(share, 1.0)
+
+
+def network_bandwidth(network: Network | None, constants: Mapping[str, Any]) -> float:
+    """Bandwidth one node gets out of its network in a ring, bytes/s; a stated slow default where it is unknown."""
+    if network is None or network.bandwidth_bytes_per_s is None:
+        return float(constants["unknown_network_bytes_per_s"] * constants["network_share_tcp"])
+    share = constants["network_share_rdma"] if network.rdma else constants["network_share_tcp"]
+    return float(network.bandwidth_bytes_per_s * share)
+
+
+def _latency_s(machine: Machine, constants: Mapping[str, Any]) -> float:
+    """Seconds of latency of one all-reduce: a ring has 2 (n - 1) hops inside a node, and as many between nodes."""
+    inside = max(1, int(machine.num_gpus))
+    rdma = machine.network is not None and machine.network.rdma
+    network_hop = constants["network_hop_s_rdma" if rdma else "network_hop_s_tcp"]
+    return float(2 * (inside - 1) * constants["link_hop_s"] + 2 * (machine.num_nodes - 1) * network_hop)

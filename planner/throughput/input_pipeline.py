@@ -1,0 +1,49 @@
+"""The input pipeline: how many samples per second a machine's CPUs can decode, and the vCPUs that would be enough."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from planner.experiment.experiment import Experiment
+from planner.hardware.machine import Machine
+from planner.throughput.calibration import Calibration
+
+
+class InputRate(NamedTuple):
+    """Samples/s of the whole job the loaders can deliver; None where unknown, infinity where nothing is decoded.
+
+    ``overlapped`` is False when the training process itself loads (0 workers): every step then waits for its input.
+    """
+
+    samples_per_s: float | None
+    overlapped: bool = True
+    flags: tuple[str, ...] = ()
+
+
+def input_rate(experiment: Experiment, machine: Machine, calibration: Calibration) -> InputRate:
+    """Decoding is spread over workers (per device) on at most the machine's vCPUs; every node decodes its own share."""
+    per_vcpu = decode_rate_per_vcpu(experiment, calibration)
+    if per_vcpu is None:
+        return InputRate(math.inf)
+    if machine.vcpus is None:
+        return InputRate(None, flags=("input_unknown",))
+    processes = machine.vcpus
+    if experiment.workers is not None:
+        processes = min(processes, max(experiment.workers, 1) * max(1, int(machine.num_gpus)))
+    return InputRate(per_vcpu * processes * machine.num_nodes, overlapped=experiment.workers != 0)
+
+
+def decode_rate_per_vcpu(experiment: Experiment, calibration: Calibration) -> float | None:
+    """Samples/s one vCPU decodes of the experiment's data set; None where a sample needs no decoding worth counting."""
+    if experiment.dataset is None:
+        return None
+    level = "tuned" if experiment.tuned else "ordinary"
+    rate = calibration.input["samples_per_s_per_vcpu"][level].get(experiment.dataset.decode)
+    return None if rate is None else float(rate)
+
+
+def vcpus_needed(experiment: Experiment, samples_per_s: float, calibration: Calibration) -> int | None:
+    """vCPUs that would deliver ``samples_per_s``; None where no decoding limits."""
+    per_vcpu = decode_rate_per_vcpu(experiment, calibration)
+    return None if per_vcpu is None else math.ceil(samples_per_s / per_vcpu)

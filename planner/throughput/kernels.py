@@ -1,0 +1,205 @@
+"""The roofline per operation class: seconds on the device of one forward and backward pass.
+
+For each merged operation, time = max(arithmetic, bytes) (Williams et al., "Roofline", CACM 2009), where arithmetic runs
+at a class's share of peak in series with what an SM can feed per clock (kappa), and bytes at a class's share of
+bandwidth in series with what an SM can move per clock (beta). MODEL.md section 3 ("bk2") has the derivation.
+
+A workload is prepared once per precision, layout and batch size; then one device costs a few dozen multiplications.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from planner.throughput.calibration import Calibration, LayoutConstants
+from planner.throughput.device import CONV32, HALF, MATMUL32, VECTOR, DeviceRates
+from planner.throughput.precision import DevicePrecision
+from planner.workloads.workload import Operation, Workload
+
+DEPTHWISE = ("dw", "dw_dg", "dw_wg")
+GROUPED = ("gconv", "gconv_dg", "gconv_wg")
+CONVOLUTIONS = ("conv", "conv_dg", "conv_wg", "conv1", "conv1_dg", "conv1_wg", *GROUPED, *DEPTHWISE)
+GEMM = (*CONVOLUTIONS, "mm", "bmm", "sdpa", "sdpa_bw", "rnn")
+FUSABLE = ("bn", "ln", "gn", "ew", "copy", "cast", "softmax", "red")
+_CUDNN = frozenset((*CONVOLUTIONS, "rnn"))
+_FALLBACK_CLASS = "ew"
+
+
+class ArithmeticRow(NamedTuple):
+    """One merged matrix operation, ready for any device: seconds are the maximum of two dot products with its rates."""
+
+    engine: int
+    flops_over_share: float
+    sm_clocks: float
+    bytes_over_share: float
+
+
+class PhaseWork(NamedTuple):
+    """Forward or backward work at one batch size: rows with arithmetic, the bytes of all others, and launches."""
+
+    rows: tuple[ArithmeticRow, ...]
+    memory_bytes: float
+    kernels: float
+
+    def seconds(self, rates: DeviceRates) -> tuple[float, float]:
+        """Device seconds, launches included, and the seconds of them in which arithmetic is the limit."""
+        per_flop, per_sm_clock, per_byte = rates.seconds_per_flop, rates.seconds_per_sm_clock, rates.seconds_per_byte
+        moving_s = self.memory_bytes * per_byte
+        arithmetic_s = 0.0
+        for engine, flops, sm_clocks, num_bytes in self.rows:
+            arithmetic = flops * per_flop[engine] + sm_clocks * per_sm_clock
+            moving = num_bytes * per_byte
+            if arithmetic > moving:
+                arithmetic_s += arithmetic
+            else:
+                moving_s += moving
+        return arithmetic_s + moving_s + self.kernels * rates.launch_s, arithmetic_s
+
+
+class StepWork(NamedTuple):
+    """The two phases of one micro step."""
+
+    forward: PhaseWork
+    backward: PhaseWork
+
+    @property
+    def kernels(self) -> float:
+        return self.forward.kernels + self.backward.kernels
+
+
+class Variant(NamedTuple):
+    """What changes the operations themselves: the layout's constants, fusion by a compiler, frozen weights."""
+
+    layout: LayoutConstants
+    fused_bytes_factor: float = 1.0
+    frozen_weights: bool = False
+
+
+def prepare(
+    workload: Workload, precision: DevicePrecision, batch_size: float, variant: Variant, calibration: Calibration
+) -> StepWork:
+    """The work of one micro step of ``batch_size`` samples, with every class efficiency already divided out."""
+    phases: dict[str, tuple[list[ArithmeticRow], list[float]]] = {
+        "forward": ([], [0.0, 0.0]),
+        "backward": ([], [0.0, 0.0]),
+    }
+    kappa = calibration.device.kappa_flop_per_clock_sm
+    for operation in operations_in(workload, precision):
+        kept = _share_with_frozen_weights(operation) if variant.frozen_weights else 1.0
+        if kept == 0.0:
+            continue
+        rows, totals = phases[operation.phase]
+        totals[1] += operation.kernels
+        row = _row(operation, batch_size, kept, variant, kappa, precision)
+        if row.flops_over_share > 0.0:
+            rows.append(row)
+        else:
+            totals[0] += row.bytes_over_share
+    forward, backward = (PhaseWork(tuple(rows), totals[0], totals[1]) for rows, totals in phases.values())
+    return StepWork(forward, backward)
+
+
+def operations_in(workload: Workload, precision: DevicePrecision) -> tuple[Operation, ...]:
+    """The workload's operations as the precision runs them: autocast as recorded, all fp32, or all 2-byte."""
+    if precision.pure:
+        return tuple(_as_half(operation) for operation in workload.operations if operation.op_class != "cast")
+    return workload.operations if precision.autocast else workload.as_fp32().operations
+
+
+def _as_half(operation: Operation) -> Operation:
+    if operation.element_bytes != 4:
+        return operation
+    return operation._replace(element_bytes=2, bytes=operation.bytes.scaled(0.5))
+
+
+def _share_with_frozen_weights(operation: Operation) -> float:
+    """LoRA: frozen weights need no weight gradient; a matrix product's backward is half data, half weight gradient."""
+    if operation.op_class.endswith("_wg"):
+        return 0.0
+    return 0.5 if operation.op_class == "mm" and operation.phase == "backward" else 1.0
+
+
+def _row(
+    operation: Operation,
+    batch_size: float,
+    kept: float,
+    variant: Variant,
+    kappa: Mapping[int, float],
+    precision: DevicePrecision,
+) -> ArithmeticRow:
+    op_class, size = operation.op_class, 4 if operation.element_bytes >= 4 else 2
+    efficiency = variant.layout.classes.get(op_class) or variant.layout.classes[_FALLBACK_CLASS]
+    moved = operation.bytes.at(batch_size) * kept / efficiency.bandwidth_share(size)
+    if op_class not in GEMM:
+        fused = variant.fused_bytes_factor if op_class in FUSABLE else 1.0
+        return ArithmeticRow(VECTOR, 0.0, 0.0, moved * fused)
+    flops = operation.flops.at(batch_size) * kept
+    share = efficiency.compute * shape_factor(operation, variant.layout)
+    if op_class in DEPTHWISE:
+        return ArithmeticRow(VECTOR, flops / share, 0.0, moved)
+    return ArithmeticRow(_engine(op_class, size, precision), flops / share, flops / kappa[size], moved)
+
+
+def _engine(op_class: str, element_bytes: int, precision: DevicePrecision) -> int:
+    if element_bytes == 2 and (precision.autocast or precision.pure):
+        return HALF
+    return CONV32 if op_class in _CUDNN else MATMUL32
+
+
+def shape_factor(operation: Operation, layout: LayoutConstants) -> float:
+    """What a grouped or depthwise convolution's shape leaves of its class's share of peak (MODEL.md section 3, m)."""
+    if operation.op_class in GROUPED:
+        part = GROUPED.index(operation.op_class)
+        width = min(max(operation.width, 4.0), 128.0)
+        gain = layout.group_resnext_log_gain[part] if operation.groups == 32 and operation.width <= 33 else 0.0
+        exponent = layout.group_width_exponent[part]
+        return math.exp(exponent * math.log(width / 32.0) + gain)
+    if operation.op_class in DEPTHWISE:
+        part = DEPTHWISE.index(operation.op_class)
+        penalty = math.exp(layout.depthwise_log_kernel_penalty[part]) / max(operation.kernel_size, 1) ** 2
+        large = layout.depthwise_log_large_kernel[part] if operation.kernel_size > 7 else 0.0
+        return math.exp(large) / (1.0 + penalty)
+    return 1.0
+
+
+class ClassTime(NamedTuple):
+    """One operation class of the step, for ``explain``: FLOPs and bytes of a micro step, seconds, and the limit."""
+
+    op_class: str
+    flops: float
+    bytes: float
+    seconds: float
+    bound_by: str
+
+
+def time_by_class(
+    workload: Workload,
+    precision: DevicePrecision,
+    batch_size: float,
+    variant: Variant,
+    calibration: Calibration,
+    rates: DeviceRates,
+) -> list[ClassTime]:
+    """Seconds on the device by operation class, slowest first; they add up to the two phases of :func:`prepare`."""
+    sums: dict[str, list[float]] = {}
+    kappa = calibration.device.kappa_flop_per_clock_sm
+    for operation in operations_in(workload, precision):
+        kept = _share_with_frozen_weights(operation) if variant.frozen_weights else 1.0
+        if kept == 0.0:
+            continue
+        row = _row(operation, batch_size, kept, variant, kappa, precision)
+        arithmetic = row.flops_over_share * rates.seconds_per_flop[row.engine]
+        arithmetic += row.sm_clocks * rates.seconds_per_sm_clock
+        moving = row.bytes_over_share * rates.seconds_per_byte
+        entry = sums.setdefault(operation.op_class, [0.0, 0.0, 0.0, 0.0])
+        entry[0] += operation.flops.at(batch_size) * kept
+        entry[1] += operation.bytes.at(batch_size) * kept
+        entry[2] += max(arithmetic, moving) + operation.kernels * rates.launch_s
+        entry[3] += arithmetic if arithmetic > moving else 0.0
+    table = [
+        ClassTime(name, flops, moved, seconds, "compute" if 2.0 * computing > seconds else "memory")
+        for name, (flops, moved, seconds, computing) in sums.items()
+    ]
+    return sorted(table, key=lambda entry: -entry.seconds)

@@ -1,0 +1,115 @@
+"""Memory of one device: live set of the step, weights, optimizer state and context; the largest batch that fits.
+
+``required = k (a + b B) + weights + optimizer state + context`` (MODEL.md section 7), where a + b B is the peak of live
+bytes of the traced step: activations saved for backward, temporaries, gradients, 2-byte weight copies. ZeRO stages
+divide their part by the devices (Rajbhandari et al., 2020); checkpointing keeps a share of the saved activations
+(Chen et al., 2016); LoRA keeps frozen weights in 2 bytes and has gradients and state for its adapters only.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from planner.experiment.experiment import Experiment
+from planner.hardware.machine import Machine
+from planner.throughput.calibration import Calibration
+from planner.throughput.optimizer import trainable_parameters, update_rule
+from planner.throughput.precision import DevicePrecision
+
+# A transformer block has about a dozen parameter tensors; ZeRO-3 holds two gathered blocks at a time.
+_TENSORS_PER_BLOCK = 12.0
+_GATHERED_BLOCKS = 2.0
+
+
+class MemoryModel(NamedTuple):
+    """Bytes on one device as ``fixed + per_sample * B``; ``parts`` of the fixed share by name, for explanations."""
+
+    fixed_bytes: float
+    per_sample_bytes: float
+    parts: tuple[tuple[str, float], ...]
+
+    def required_bytes(self, batch_size: float) -> float:
+        return self.fixed_bytes + self.per_sample_bytes * batch_size
+
+    def largest_batch(self, available_bytes: float) -> int:
+        """The largest batch per device that fits; 0 when not even one sample does."""
+        room = available_bytes - self.fixed_bytes
+        if room <= 0:
+            return 0
+        if self.per_sample_bytes <= 0:
+            return 1 << 30
+        return int(min(room / self.per_sample_bytes, 1 << 30))
+
+
+def memory_model(
+    experiment: Experiment, precision: DevicePrecision, devices: int, calibration: Calibration
+) -> MemoryModel:
+    """The memory one of ``devices`` data-parallel devices needs."""
+    constants = calibration.memory
+    factor = constants["activation_factor"]
+    weights, gradients = _weights_and_gradients(experiment, precision, devices)
+    state = trainable_parameters(experiment) * update_rule(experiment.optimizer, precision).state_bytes
+    state /= devices if experiment.zero_stage >= 1 else 1
+    temporaries, per_sample = _activations(experiment, precision, calibration)
+    buckets = gradients if devices > 1 and experiment.zero_stage == 0 else 0.0
+    parts = (
+        ("weights", weights),
+        ("gradients", factor * gradients + buckets),
+        ("optimizer state", state),
+        ("temporaries", factor * temporaries),
+        ("context", constants["context_bytes"]),
+    )
+    return MemoryModel(sum(size for _, size in parts), factor * per_sample, parts)
+
+
+def required_bytes(
+    experiment: Experiment, precision: DevicePrecision, batch_size: float, devices: int, calibration: Calibration
+) -> float:
+    """Bytes one device needs for a micro batch of ``batch_size`` samples."""
+    return memory_model(experiment, precision, devices, calibration).required_bytes(batch_size)
+
+
+def _weights_and_gradients(experiment: Experiment, precision: DevicePrecision, devices: int) -> tuple[float, float]:
+    """Bytes of all weight copies and of gradients on one device."""
+    parameters = experiment.workload.parameters
+    trainable = trainable_parameters(experiment)
+    copies = 2.0 * parameters if precision.autocast else 0.0
+    masters = float(parameters * precision.weight_bytes)
+    if experiment.lora_rank is not None:
+        copies, masters = 0.0, parameters * (2.0 if precision.autocast or precision.pure else 4.0) + 4.0 * trainable
+    gradients = trainable * precision.weight_bytes
+    if experiment.zero_stage >= 2:
+        gradients /= devices
+    if experiment.zero_stage >= 3:
+        blocks = max(experiment.workload.parameter_tensors / _TENSORS_PER_BLOCK, 1.0)
+        gathered = 2.0 * parameters * min(_GATHERED_BLOCKS / blocks, 1.0)
+        masters, copies = masters / devices, min(copies, gathered)
+    return masters + copies, gradients
+
+
+def _activations(experiment: Experiment, precision: DevicePrecision, calibration: Calibration) -> tuple[float, float]:
+    """Fixed temporaries and bytes per sample of the live set, without gradients and weight copies."""
+    workload = experiment.workload
+    record = workload.memory_amp if precision.autocast or precision.pure else workload.memory_fp32
+    recorded_gradients = 4.0 * (workload.trainable_parameters or workload.parameters)
+    recorded_copies = 2.0 * workload.parameters if record is workload.memory_amp else 0.0
+    temporaries = max(record.live_bytes.fixed - recorded_gradients - recorded_copies, 0.0)
+    per_sample = record.live_bytes.per_sample
+    if experiment.grad_checkpointing:
+        dropped = 1.0 - calibration.memory["checkpoint_saved_share"]
+        per_sample = max(per_sample - dropped * record.saved_bytes.per_sample, 0.05 * per_sample)
+    return temporaries, per_sample
+
+
+def available_bytes(machine: Machine, calibration: Calibration) -> float | None:
+    """Bytes a training process can have on one device of ``machine``; None where unknown."""
+    accelerator = machine.accelerator
+    if accelerator.kind == "cpu":
+        total = machine.ram_bytes or accelerator.memory_bytes
+        return None if total is None else total * calibration.memory["usable_ram_share"]
+    usable = accelerator.usable_memory_bytes
+    if usable is None and accelerator.memory_bytes is not None:
+        usable = accelerator.memory_bytes * calibration.memory["usable_share"]
+    if usable is None:
+        return None
+    return usable * min(machine.num_gpus, 1.0) if machine.num_gpus > 0 else usable

@@ -1,0 +1,74 @@
+"""What one optimizer update costs: bytes of state to keep, bytes to move, kernels to launch.
+
+Counts follow from the update rules (weights w, gradient g, moments m and v, each read and written once per step).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from planner.experiment.experiment import Experiment, Optimizer
+from planner.throughput.calibration import Calibration
+from planner.throughput.device import DeviceRates
+from planner.throughput.precision import DevicePrecision
+from planner.workloads.workload import Workload
+
+
+class UpdateRule(NamedTuple):
+    """Per trainable parameter with 4-byte weights: state to keep, traffic of an update; kernels a tensor (foreach)."""
+
+    state_bytes: float
+    traffic_bytes: float
+    kernels_per_tensor: float
+
+
+# w, g, m read; w, m written: 20 bytes with momentum. Adam adds v: 28. LAMB reads the update again for its norms: 40.
+# 8-bit Adam keeps m and v in a byte each plus block scales. Adafactor keeps row and column means only.
+UPDATE_RULES: dict[Optimizer, UpdateRule] = {
+    "sgd": UpdateRule(4.0, 20.0, 0.5),
+    "adam": UpdateRule(8.0, 28.0, 1.0),
+    "adamw": UpdateRule(8.0, 28.0, 1.0),
+    "adamw8bit": UpdateRule(2.1, 16.0, 1.0),
+    "adafactor": UpdateRule(0.1, 24.0, 8.0),
+    "lamb": UpdateRule(8.0, 40.0, 2.0),
+    "rmsprop": UpdateRule(4.0, 20.0, 1.0),
+}
+
+
+def update_rule(optimizer: Optimizer, precision: DevicePrecision) -> UpdateRule:
+    """The rule in the precision's weight type: pure 2-byte training keeps its state in 2 bytes as well."""
+    rule = UPDATE_RULES[optimizer]
+    if not precision.pure:
+        return rule
+    state = rule.state_bytes if optimizer == "adamw8bit" else rule.state_bytes / 2
+    return rule._replace(state_bytes=state, traffic_bytes=rule.traffic_bytes / 2)
+
+
+def trainable_parameters(experiment: Experiment) -> float:
+    """Parameters that get a gradient: all, the workload's own subset, or LoRA's adapters.
+
+    An adapter of rank r on a d x e matrix has r (d + e) parameters (Hu et al., 2021); for T matrices of P parameters in
+    all this is about 2 r sqrt(P T).
+    """
+    workload = experiment.workload
+    if experiment.lora_rank is not None:
+        body = workload.parameters - workload.embedding_parameters
+        return 2.0 * experiment.lora_rank * math.sqrt(body * workload.parameter_tensors)
+    return float(workload.trainable_parameters or workload.parameters)
+
+
+def update_seconds(
+    experiment: Experiment, precision: DevicePrecision, rates: DeviceRates, calibration: Calibration
+) -> float:
+    """Device seconds of one update of the shard a device owns (all of it without ZeRO)."""
+    rule = update_rule(experiment.optimizer, precision)
+    return (
+        trainable_parameters(experiment) * rule.traffic_bytes * rates.optimizer_seconds_per_byte
+        + update_kernels(experiment.workload, rule) * rates.launch_s
+    )
+
+
+def update_kernels(workload: Workload, rule: UpdateRule) -> float:
+    """Launches of one update over all parameter tensors."""
+    return workload.parameter_tensors * rule.kernels_per_tensor

@@ -1,0 +1,102 @@
+"""How the step answers to each specification of its machine: the same step with one of them 10 % higher."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from planner.experiment.experiment import Experiment
+from planner.hardware.accelerator import Accelerator
+from planner.hardware.machine import Machine
+from planner.throughput.evidence import Knowledge
+from planner.throughput.step import StepModel
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """How the step time answers to one specification raised by 10 %; ``time_change`` -0.06 is 6 % faster."""
+
+    spec: str
+    change: float
+    time_change: float
+
+
+def sensitivity(experiment: Experiment, machine: Machine, knowledge: Knowledge | None = None) -> list[Sensitivity]:
+    """Step time against +10 % of bandwidth, FLOP/s, SM x clock, link, vCPUs; empty where nothing can be estimated."""
+    model = StepModel(experiment, knowledge)
+    base = model.estimate(machine).step_time_s
+    if base is None:
+        return []
+    fixed_batch = _with_batch_fixed(model, machine)
+    answers = []
+    for spec, faster in SPECIFICATIONS.items():
+        changed = fixed_batch.estimate(faster(machine, 1.1)).step_time_s
+        if changed is not None:
+            answers.append(Sensitivity(spec, 0.1, changed.p50 / base.p50 - 1.0))
+    return answers
+
+
+def _with_batch_fixed(model: StepModel, machine: Machine) -> StepModel:
+    """The same question with the batch it was answered with, so that only the specification changes."""
+    estimate = model.estimate(machine)
+    fixed = replace(
+        model.experiment,
+        batch_size_per_gpu=estimate.batch_size_per_gpu,
+        grad_accum_steps=estimate.grad_accum_steps,
+        global_batch_size=None,
+    )
+    return StepModel(fixed, model.knowledge)
+
+
+def _faster_bandwidth(machine: Machine, factor: float) -> Machine:
+    return _with_accelerator(
+        machine, lambda a: replace(a, bandwidth_bytes_per_s=_times(a.bandwidth_bytes_per_s, factor))
+    )
+
+
+def _faster_arithmetic(machine: Machine, factor: float) -> Machine:
+    def raised(a: Accelerator) -> Accelerator:
+        return replace(
+            a,
+            fp32_flops_per_s=_times(a.fp32_flops_per_s, factor),
+            tf32_flops_per_s=_times(a.tf32_flops_per_s, factor),
+            fp16_flops_per_s=_times(a.fp16_flops_per_s, factor),
+            bf16_flops_per_s=_times(a.bf16_flops_per_s, factor),
+            fp8_flops_per_s=_times(a.fp8_flops_per_s, factor),
+        )
+
+    return _with_accelerator(machine, raised)
+
+
+def _faster_clock(machine: Machine, factor: float) -> Machine:
+    return _with_accelerator(machine, lambda a: replace(a, boost_hz=_times(a.boost_hz, factor)))
+
+
+def _faster_link(machine: Machine, factor: float) -> Machine:
+    link, network = machine.link, machine.network
+    if link is not None:
+        link = replace(link, bandwidth_bytes_per_s=_times(link.bandwidth_bytes_per_s, factor))
+    if network is not None:
+        network = replace(network, bandwidth_bytes_per_s=_times(network.bandwidth_bytes_per_s, factor))
+    return replace(machine, link=link, network=network)
+
+
+def _more_vcpus(machine: Machine, factor: float) -> Machine:
+    return replace(machine, vcpus=_times(machine.vcpus, factor))
+
+
+SPECIFICATIONS: dict[str, Callable[[Machine, float], Machine]] = {
+    "bandwidth": _faster_bandwidth,
+    "flops": _faster_arithmetic,
+    "sm_clock": _faster_clock,
+    "link": _faster_link,
+    "vcpus": _more_vcpus,
+}
+
+
+def _with_accelerator(machine: Machine, change: Callable[[Accelerator], Accelerator]) -> Machine:
+    return replace(machine, accelerator=change(machine.accelerator))
+
+
+def _times(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor

@@ -1,0 +1,256 @@
+"""One training step of an experiment on a machine: the parts put together, what binds, and how sure we are.
+
+``StepModel`` prepares the experiment once and then estimates many machines, each in about a tenth of a millisecond.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from planner.experiment.experiment import Experiment
+from planner.hardware.machine import Machine
+from planner.throughput.batch import BatchPlan, check_batch_request, plan_batch
+from planner.throughput.calibration import Calibration
+from planner.throughput.collectives import Communication, communicate
+from planner.throughput.device import DeviceRates, device_rates
+from planner.throughput.estimate import BoundBy, StepEstimate, StepParts
+from planner.throughput.evidence import Knowledge, shipped_knowledge
+from planner.throughput.input_pipeline import InputRate, input_rate
+from planner.throughput.kernels import CONVOLUTIONS, StepWork, Variant, prepare
+from planner.throughput.memory import MemoryModel, available_bytes, memory_model
+from planner.throughput.optimizer import update_kernels, update_rule, update_seconds
+from planner.throughput.precision import DevicePrecision, resolve_precision
+
+# Exposed communication names the step once it costs this share of it.
+_COMMUNICATION_BINDS = 0.3
+
+
+class DeviceTime(NamedTuple):
+    """Seconds of one optimizer step on one device before communication and input; ``host_s`` is what the host adds."""
+
+    forward_s: float
+    backward_s: float
+    optimizer_s: float
+    host_s: float
+    arithmetic_s: float
+
+    @property
+    def total_s(self) -> float:
+        return self.forward_s + self.backward_s + self.optimizer_s + self.host_s
+
+
+def software_level(experiment: Experiment) -> str:
+    """'eager', 'compiled' or 'tuned': the row of the calibration's levels that the experiment asks for."""
+    if experiment.tuned:
+        return "tuned"
+    return "compiled" if experiment.compiled else "eager"
+
+
+def variant_of(experiment: Experiment, calibration: Calibration) -> Variant:
+    """Layout constants, fusion and frozen weights of the experiment. Layout matters to convolutions only."""
+    convolutional = any(operation.op_class in CONVOLUTIONS for operation in experiment.workload.operations)
+    channels_last = convolutional and (experiment.channels_last or experiment.tuned)
+    return Variant(
+        layout=calibration.layouts["nhwc" if channels_last else "nchw"],
+        fused_bytes_factor=calibration.levels[software_level(experiment)]["fused_bytes_factor"],
+        frozen_weights=experiment.lora_rank is not None,
+    )
+
+
+class StepModel:
+    """An experiment prepared for estimating many machines. Raises InputError on a contradictory batch request."""
+
+    def __init__(self, experiment: Experiment, knowledge: Knowledge | None = None) -> None:
+        check_batch_request(experiment)
+        self.experiment = experiment
+        self.knowledge = knowledge or shipped_knowledge()
+        self.calibration = self.knowledge.calibration
+        self.variant = variant_of(experiment, self.calibration)
+        self._level = self.calibration.levels[software_level(experiment)]
+        self._training_flops = experiment.workload.training_flops_per_sample
+        self._work: dict[tuple[bool, bool, int], StepWork] = {}
+        self._memory: dict[tuple[bool, bool, int], MemoryModel] = {}
+
+    def estimate(self, machine: Machine) -> StepEstimate:
+        """The step on ``machine``: times with P10/P50/P90 when it fits, the reason when it does not."""
+        precision = resolve_precision(self.experiment.precision, machine.accelerator)
+        if precision is None:
+            return _cannot("unknown", f"the arithmetic rate of {machine.accelerator.name} is unknown")
+        share = min(machine.num_gpus, 1.0) if machine.num_gpus > 0 else 1.0
+        rates = device_rates(machine.accelerator, precision, self.calibration, share, self.knowledge.host)
+        if rates is None:
+            return _cannot(precision.name, f"the memory bandwidth of {machine.accelerator.name} is unknown")
+        memory = self.memory(precision, machine.devices)
+        available = available_bytes(machine, self.calibration)
+        largest = memory.largest_batch(math.inf if available is None else available)
+        plan = plan_batch(self.experiment, machine.devices, largest)
+        required = memory.required_bytes(plan.batch_size_per_gpu)
+        if plan.problem:
+            return _does_not_fit(precision, plan, required, available)
+        return self._estimate_fitting(machine, precision, rates, plan, required, available, share)
+
+    def memory(self, precision: DevicePrecision, devices: int) -> MemoryModel:
+        """The memory model of one of ``devices`` devices."""
+        key = (precision.autocast, precision.pure, devices)
+        if key not in self._memory:
+            self._memory[key] = memory_model(self.experiment, precision, devices, self.calibration)
+        return self._memory[key]
+
+    def work(self, precision: DevicePrecision, batch_size: int) -> StepWork:
+        """The prepared micro step of ``batch_size`` samples."""
+        key = (precision.autocast, precision.pure, batch_size)
+        if key not in self._work:
+            self._work[key] = prepare(self.experiment.workload, precision, batch_size, self.variant, self.calibration)
+        return self._work[key]
+
+    def device_time(self, precision: DevicePrecision, rates: DeviceRates, plan: BatchPlan, devices: int) -> DeviceTime:
+        """Seconds of one optimizer step on one device; device and host overlap, so a soft maximum of both shows."""
+        work = self.work(precision, plan.batch_size_per_gpu)
+        forward, forward_arithmetic = work.forward.seconds(rates)
+        backward, backward_arithmetic = work.backward.seconds(rates)
+        kernels = work.kernels
+        if self.experiment.grad_checkpointing:
+            backward += forward
+            backward_arithmetic += forward_arithmetic
+            kernels += work.forward.kernels
+        owners = devices if self.experiment.zero_stage >= 1 else 1
+        optimizer = update_seconds(self.experiment, precision, rates, self.calibration) / owners
+        rule = update_rule(self.experiment.optimizer, precision)
+        launches = plan.grad_accum_steps * kernels + update_kernels(self.experiment.workload, rule)
+        device = plan.grad_accum_steps * (forward + backward) + optimizer
+        host = launches * rates.host_launch_s * self._level["host_factor"]
+        norm = self.calibration.device.overlap_norm
+        together = device * (1.0 + (host / device) ** norm) ** (1.0 / norm) if host < 100 * device else host
+        return DeviceTime(
+            forward_s=plan.grad_accum_steps * forward,
+            backward_s=plan.grad_accum_steps * backward,
+            optimizer_s=optimizer,
+            host_s=together - device + rates.step_s,
+            arithmetic_s=plan.grad_accum_steps * (forward_arithmetic + backward_arithmetic),
+        )
+
+    def _estimate_fitting(
+        self,
+        machine: Machine,
+        precision: DevicePrecision,
+        rates: DeviceRates,
+        plan: BatchPlan,
+        required: float,
+        available: float | None,
+        share: float,
+    ) -> StepEstimate:
+        time = self.device_time(precision, rates, plan, machine.devices)
+        micro_step_s = (time.forward_s + time.backward_s) / plan.grad_accum_steps
+        link = communicate(self.experiment, precision, machine, micro_step_s, plan.grad_accum_steps, self.calibration)
+        loading = input_rate(self.experiment, machine, self.calibration)
+        flags = _flags(machine, precision, time, plan, link, loading, available)
+        correction = self.knowledge.correction(self.experiment.workload.name, machine.accelerator, flags)
+        parts = _parts(time, link, loading, plan, math.exp(-correction.log_offset - self._level["log_gain"]))
+        if parts.input_s > 0.0:
+            flags = (*flags, "input_bound")
+        step_time = correction.interval(parts.total_s)
+        rate = step_time.inverse(plan.global_batch_size)
+        peak = precision.peak_flops_per_s * share * machine.devices
+        return StepEstimate(
+            precision=precision.name,
+            batch_size_per_gpu=plan.batch_size_per_gpu,
+            grad_accum_steps=plan.grad_accum_steps,
+            global_batch_size=plan.global_batch_size,
+            fits=True,
+            memory_required_bytes=required,
+            memory_available_bytes=available,
+            step_time_s=step_time,
+            samples_per_s=rate,
+            parts=parts,
+            bound_by=_bound_by(parts, time),
+            mfu=self._training_flops * rate.p50 / peak,
+            evidence=correction.evidence,
+            flags=flags,
+            notes=(precision.note,) if precision.note else (),
+        )
+
+
+def estimate_step(experiment: Experiment, machine: Machine, knowledge: Knowledge | None = None) -> StepEstimate:
+    """One experiment on one machine; for many machines make one :class:`StepModel`. Raises InputError."""
+    return StepModel(experiment, knowledge).estimate(machine)
+
+
+def _parts(time: DeviceTime, link: Communication, loading: InputRate, plan: BatchPlan, factor: float) -> StepParts:
+    """The parts of the P50; ``factor`` is what evidence corrects of device and communication time."""
+    busy_s = (time.total_s + link.exposed_s) * factor
+    input_s = 0.0
+    if loading.samples_per_s is not None:
+        loading_s = plan.global_batch_size / loading.samples_per_s
+        input_s = loading_s if not loading.overlapped else max(loading_s - busy_s, 0.0)
+    return StepParts(
+        forward_s=time.forward_s * factor,
+        backward_s=time.backward_s * factor,
+        optimizer_s=time.optimizer_s * factor,
+        communication_s=link.exposed_s * factor,
+        input_s=input_s,
+        host_s=time.host_s * factor,
+    )
+
+
+def _bound_by(parts: StepParts, time: DeviceTime) -> BoundBy:
+    """What a faster one of would shorten the step most."""
+    if parts.input_s > 0.1 * parts.total_s:
+        return "input"
+    device_s = parts.forward_s + parts.backward_s + parts.optimizer_s
+    if parts.communication_s > _COMMUNICATION_BINDS * parts.total_s:
+        return "communication"
+    if parts.host_s > device_s:
+        return "host"
+    device_before = time.forward_s + time.backward_s + time.optimizer_s
+    return "compute" if time.arithmetic_s > 0.5 * device_before else "memory"
+
+
+def _flags(
+    machine: Machine,
+    precision: DevicePrecision,
+    time: DeviceTime,
+    plan: BatchPlan,
+    link: Communication,
+    loading: InputRate,
+    available: float | None,
+) -> tuple[str, ...]:
+    flags = [*plan.flags, *link.flags, *loading.flags]
+    if time.host_s > 0.2 * time.total_s:
+        flags.append("host_bound")
+    if machine.accelerator.kind != "cpu" and machine.accelerator.vendor.casefold() != "nvidia":
+        flags.append("vendor_unmeasured")
+    if machine.accelerator.kind == "cpu":
+        flags.append("cpu_unmeasured")
+    if precision.note:
+        flags.append("precision_substituted")
+    if available is None:
+        flags.append("memory_unknown")
+    return tuple(flags)
+
+
+def _does_not_fit(
+    precision: DevicePrecision, plan: BatchPlan, required: float, available: float | None
+) -> StepEstimate:
+    return StepEstimate(
+        precision=precision.name,
+        batch_size_per_gpu=plan.batch_size_per_gpu,
+        grad_accum_steps=plan.grad_accum_steps,
+        global_batch_size=plan.global_batch_size,
+        fits=False,
+        memory_required_bytes=required,
+        memory_available_bytes=available,
+        step_time_s=None,
+        samples_per_s=None,
+        parts=None,
+        bound_by=None,
+        mfu=None,
+        evidence="specs_only",
+        flags=plan.flags,
+        reason=plan.problem,
+    )
+
+
+def _cannot(precision: str, reason: str) -> StepEstimate:
+    """A device whose specifications are too incomplete to estimate."""
+    return StepEstimate(precision, 0, 0, 0, False, None, None, None, None, None, None, None, "specs_only", (), reason)
