@@ -1,0 +1,106 @@
+"""Communication: what crosses the links, what is hidden, and what is said when a link is unknown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.hardware.interconnect import Link
+from planner.throughput.calibration import load_calibration
+from planner.throughput.collectives import communicate, link_bandwidth, network_bandwidth, step_traffic
+from planner.throughput.precision import DevicePrecision, resolve_precision
+from tests.throughput.examples import (
+    A100,
+    ETHERNET_100,
+    INFINIBAND,
+    NVSWITCH,
+    PCIE4,
+    convolutional,
+    experiment,
+    machine,
+)
+
+CALIBRATION = load_calibration()
+CONSTANTS = CALIBRATION.collectives
+
+
+def bf16() -> DevicePrecision:
+    precision = resolve_precision("bf16", A100)
+    assert precision is not None
+    return precision
+
+
+def test_one_device_does_not_communicate() -> None:
+    assert communicate(experiment(), bf16(), machine(), 0.1, 1, CALIBRATION).total_s == 0.0
+
+
+def test_gradients_of_autocast_cross_in_four_bytes_twice() -> None:
+    assert step_traffic(experiment(), bf16()).once_bytes == 2 * 4 * 25e6
+    sharded = step_traffic(experiment(zero_stage=3), bf16())
+    assert sharded.once_bytes == 0.0
+    assert sharded.every_micro_step_bytes == 3 * 2 * 25e6
+
+
+def test_the_ring_formula_on_one_node() -> None:
+    found = communicate(experiment(), bf16(), machine(A100, 8, link=NVSWITCH), 0.1, 1, CALIBRATION)
+    bandwidth = link_bandwidth(NVSWITCH, 8, CONSTANTS)
+    buckets = 4
+    assert found.total_s == pytest.approx(2 * 7 / 8 * 1e8 / bandwidth + buckets * 14 * CONSTANTS["link_hop_s"])
+
+
+def test_compute_hides_communication_but_never_all_of_it() -> None:
+    slow = communicate(experiment(), bf16(), machine(A100, 8, link=PCIE4), 0.001, 1, CALIBRATION)
+    hidden = communicate(experiment(), bf16(), machine(A100, 8, link=PCIE4), 10.0, 1, CALIBRATION)
+    assert slow.exposed_s > 0.9 * slow.total_s
+    assert hidden.exposed_s >= CONSTANTS["exposed_floor"] * hidden.total_s
+
+
+def test_a_network_adds_to_the_links_and_rdma_is_faster() -> None:
+    alone = communicate(experiment(), bf16(), machine(A100, 8, link=NVSWITCH), 0.1, 1, CALIBRATION)
+    pair = machine(A100, 8, link=NVSWITCH, num_nodes=2, network=ETHERNET_100)
+    over_ethernet = communicate(experiment(), bf16(), pair, 0.1, 1, CALIBRATION)
+    over_infiniband = communicate(experiment(), bf16(), replace(pair, network=INFINIBAND), 0.1, 1, CALIBRATION)
+    assert alone.total_s < over_infiniband.total_s < over_ethernet.total_s
+
+
+def test_unknown_links_and_networks_are_flagged_and_slow() -> None:
+    unknown = communicate(experiment(), bf16(), machine(A100, 8, num_nodes=2), 0.1, 1, CALIBRATION)
+    assert unknown.flags == ("link_unknown", "network_unknown")
+    assert network_bandwidth(None, CONSTANTS) < network_bandwidth(ETHERNET_100, CONSTANTS)
+
+
+def test_peer_access_matters_on_pcie() -> None:
+    peer = replace(PCIE4, peer_access=True)
+    assert link_bandwidth(PCIE4, 8, CONSTANTS) < link_bandwidth(peer, 8, CONSTANTS)
+
+
+def test_a_kind_without_a_fit_is_taken_as_the_unknown_link() -> None:
+    strange = Link("none", "?", None, False)
+    assert link_bandwidth(strange, 2, CONSTANTS) == link_bandwidth(None, 2, CONSTANTS)
+
+
+def test_zero_3_communicates_in_every_accumulation_step() -> None:
+    eight = machine(A100, 8, link=PCIE4)
+    once = communicate(experiment(zero_stage=3), bf16(), eight, 0.01, 1, CALIBRATION)
+    four_times = communicate(experiment(zero_stage=3), bf16(), eight, 0.01, 4, CALIBRATION)
+    assert four_times.total_s == pytest.approx(4 * once.total_s, rel=0.05)
+
+
+@given(st.sampled_from([NVSWITCH, PCIE4]), st.integers(2, 16), st.floats(1.0, 4.0))
+def test_a_faster_link_is_never_slower(link: Link, devices: int, factor: float) -> None:
+    faster = replace(link, bandwidth_bytes_per_s=(link.bandwidth_bytes_per_s or 0.0) * factor)
+    base = communicate(experiment(), bf16(), machine(A100, devices, link=link), 0.01, 1, CALIBRATION)
+    better = communicate(experiment(), bf16(), machine(A100, devices, link=faster), 0.01, 1, CALIBRATION)
+    assert better.exposed_s <= base.exposed_s
+
+
+def test_few_gradient_bytes_per_flop_scale_well() -> None:
+    light = convolutional()
+    heavy = replace(light, parameters=light.parameters * 40)
+    eight = machine(A100, 8, link=PCIE4)
+    exposed = [communicate(experiment(w), bf16(), eight, 0.1, 1, CALIBRATION).exposed_s for w in (light, heavy)]
+    assert exposed[0] < 0.05
+    assert exposed[1] > 0.3

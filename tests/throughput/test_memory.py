@@ -1,0 +1,91 @@
+"""Memory: what fits, and what each lever saves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.experiment.experiment import Experiment
+from planner.hardware.accelerator import GIB
+from planner.throughput.calibration import load_calibration
+from planner.throughput.memory import available_bytes, memory_model
+from planner.throughput.precision import DevicePrecision, resolve_precision
+from tests.throughput.examples import A100, CPU, RTX3090, experiment, machine
+
+CALIBRATION = load_calibration()
+
+
+def required(question: Experiment, batch: int = 64, devices: int = 1) -> float:
+    return memory_model(question, precision_of(question), devices, CALIBRATION).required_bytes(batch)
+
+
+def precision_of(question: Experiment) -> DevicePrecision:
+    precision = resolve_precision(question.precision, A100)
+    assert precision is not None
+    return precision
+
+
+def test_the_parts_are_weights_gradients_state_activations_and_context() -> None:
+    factor, context = CALIBRATION.memory["activation_factor"], CALIBRATION.memory["context_bytes"]
+    parameters = 25e6
+    live = 160e6 + 82e6 * 64
+    expected = factor * (live - 2 * parameters) + 2 * parameters + 4 * parameters + 4 * parameters + context
+    assert required(experiment()) == pytest.approx(expected)
+
+
+@given(st.integers(1, 2000), st.integers(1, 2000))
+def test_a_bigger_batch_never_fits_better(first: int, second: int) -> None:
+    small, large = sorted((first, second))
+    assert required(experiment(), small) <= required(experiment(), large)
+
+
+@given(st.floats(1e9, 2e11))
+def test_the_largest_batch_is_the_largest_that_fits(room: float) -> None:
+    model = memory_model(experiment(), precision_of(experiment()), 1, CALIBRATION)
+    largest = model.largest_batch(room)
+    if largest:
+        assert model.required_bytes(largest) <= room * (1 + 1e-9)
+    assert model.required_bytes(largest + 1) > room * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(
+    "lever",
+    [
+        {"grad_checkpointing": True},
+        {"optimizer": "adamw8bit"},
+        {"optimizer": "adafactor"},
+        {"lora_rank": 16},
+        {"precision": "bf16-pure"},
+    ],
+)
+def test_every_lever_saves_memory(lever: dict[str, object]) -> None:
+    plain = experiment(optimizer="adamw")
+    assert required(replace(plain, **lever)) < required(plain)  # type: ignore[arg-type]
+
+
+def test_each_zero_stage_divides_one_more_part() -> None:
+    stages = [required(experiment(optimizer="adamw", zero_stage=stage), devices=8) for stage in range(4)]
+    assert stages == sorted(stages, reverse=True)
+    assert len(set(stages)) == 4
+
+
+def test_data_parallel_buckets_cost_one_copy_of_the_gradients() -> None:
+    assert required(experiment(), devices=8) - required(experiment(), devices=1) == pytest.approx(4 * 25e6)
+
+
+def test_usable_memory_of_a_share_of_a_gpu_is_its_share() -> None:
+    assert available_bytes(machine(RTX3090, 0.25), CALIBRATION) == pytest.approx(23.69 * GIB / 4)
+
+
+def test_a_cpu_machine_offers_its_ram_and_unknown_stays_unknown() -> None:
+    on_cpu = machine(CPU, 0)
+    assert available_bytes(on_cpu, CALIBRATION) == pytest.approx(256 * GIB * CALIBRATION.memory["usable_ram_share"])
+    assert available_bytes(replace(on_cpu, ram_bytes=None), CALIBRATION) is None
+    nameless = replace(A100, usable_memory_bytes=None, memory_bytes=None)
+    assert available_bytes(machine(nameless), CALIBRATION) is None
+    assert available_bytes(machine(replace(A100, usable_memory_bytes=None)), CALIBRATION) == pytest.approx(
+        40e9 * CALIBRATION.memory["usable_share"]
+    )
