@@ -16,6 +16,8 @@ class Accelerator:
     """Specifications of one device as a program sees it (a die of a K80, one TPU chip). Unknown is None, never 0.
 
     Rates are dense FLOP/s (a multiply-add is 2), matrix rates with fp32 accumulation; bandwidth is device memory's.
+    ``nvlink_bytes_per_s`` is the device's own fabric (NVLink, xGMI, ICI, NeuronLink ...), all links, one direction.
+    Laptop parts state clocks and rates at ``power_w``; ``boost_min_hz`` is the boost clock at ``power_min_w``.
     """
 
     key: str
@@ -31,6 +33,7 @@ class Accelerator:
     release_year: int | None = None
     sm_count: int | None = None
     boost_hz: float | None = None
+    boost_min_hz: float | None = None
     fp32_flops_per_s: float | None = None
     tf32_flops_per_s: float | None = None
     fp16_flops_per_s: float | None = None

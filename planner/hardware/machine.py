@@ -50,7 +50,7 @@ class Machine:
     def physics_key(self) -> tuple[object, ...]:
         """Two machines with the same key have the same step time: the physics runs once for both."""
         return (
-            self.accelerator.key,
+            self.accelerator,
             self.num_gpus,
             self.num_nodes,
             self.link.kind if self.link else None,
@@ -59,3 +59,38 @@ class Machine:
             self.vcpus,
             self.ram_bytes,
         )
+
+
+def cpu_machine(
+    cpu: Cpu,
+    vcpus: float,
+    ram_bytes: float | None,
+    *,
+    name: str = "",
+    whole_socket: bool = False,
+    power_w: float | None = None,
+) -> Machine:
+    """A machine whose CPU does the training: the accelerator is the cores one has, as one device.
+
+    Peak rate = cores x clock x FLOP a clock; bandwidth is the share of the sockets' that the cores make up, or all of
+    it with ``whole_socket`` (nobody else is on the machine). The device's memory is the machine's.
+    """
+    cores = max(vcpus / cpu.vcpus_per_core, 0.5)
+    share = max(1.0, cores / cpu.cores_per_socket) if whole_socket else cores / cpu.cores_per_socket
+    bandwidth = cpu.bandwidth_bytes_per_s
+    device = Accelerator(
+        key=cpu.key,
+        name=cpu.name,
+        kind="cpu",
+        vendor=cpu.vendor,
+        architecture=cpu.name,
+        form_factor="socket",
+        stack="cpu",
+        trains=True,
+        fp32_flops_per_s=cores * cpu.clock_hz * cpu.fp32_flop_per_cycle_core,
+        memory_bytes=ram_bytes,
+        usable_memory_bytes=ram_bytes,
+        bandwidth_bytes_per_s=bandwidth * share if bandwidth is not None else None,
+        power_w=power_w,
+    )
+    return Machine(name=name or cpu.name, accelerator=device, num_gpus=0, cpu=cpu, vcpus=vcpus, ram_bytes=ram_bytes)
