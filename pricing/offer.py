@@ -27,10 +27,11 @@ class Offer(NamedTuple):
 
 
 class InstanceType(NamedTuple):
-    """What a cloud machine is made of. ``num_gpus`` may be a fraction; memory is per accelerator, in GiB (None unknown).
+    """What a cloud machine is made of. ``num_gpus`` may be a fraction; memory in GiB is per accelerator (None unknown).
 
     ``link`` is a link kind of the planner's table; ``network_gbit_s`` and ``network`` (e.g. "EFA", "InfiniBand NDR",
-    "Ethernet") describe the network; ``unranked`` says why such a machine can never be ranked (empty: it can).
+    "Ethernet") describe the network and ``rdma`` whether accelerators reach it without the CPU (GPUDirect);
+    ``unranked`` says why such a machine can never be ranked (empty: it can).
     """
 
     provider: str
@@ -47,6 +48,7 @@ class InstanceType(NamedTuple):
     local_disk_gb: float | None
     unranked: str
     source: str
+    rdma: bool = False
 
 
 class Quarantined(NamedTuple):

@@ -1,0 +1,146 @@
+"""The price snapshot that ships with the package: read-only, complete, a few milliseconds to load."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pricing.errors import PricingError, UnknownPlaceError, near_misses
+from pricing.offer import InstanceType, Offer, Quarantined
+from pricing.query import in_regions, parse_patterns
+
+PACKAGED = Path(__file__).parent / "data" / "snapshot.sqlite"
+SCHEMA_VERSION = "1"
+HOURLY = ("on_demand", "spot")
+
+
+class PriceSource(NamedTuple):
+    """Where some of the prices come from, how many they are, and the days between which they were seen."""
+
+    name: str
+    origin: str
+    licence: str
+    offers: int
+    oldest: str
+    newest: str
+
+
+class Catalog:
+    """One snapshot, opened. Every method reads afresh and may raise PricingError; keep what is used twice."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
+
+    def offers(self, purchases: Sequence[str] = HOURLY) -> list[Offer]:
+        """All offers of these purchase options, by provider, instance type, region, zone and purchase."""
+        machines = self._rows("select provider, instance_type from machines order by id")
+        places = self._rows("select region, zone from places order by id")
+        provenances = [
+            (purchase, tuple(marks.split()), as_of, source) if purchase in purchases else None
+            for purchase, marks, as_of, source in self._rows(
+                "select purchase, flags, price_as_of, price_source from provenances order by id"
+            )
+        ]
+        found = []
+        for machine, place, provenance, price in self._rows(
+            "select machine, place, provenance, price from offers order by id"
+        ):
+            known = provenances[provenance]
+            if known is not None:
+                purchase, marks, as_of, source = known
+                provider, instance_type = machines[machine]
+                region, zone = places[place]
+                found.append(
+                    Offer(provider, instance_type, region, zone, purchase, price, float(price), marks, as_of, source)
+                )
+        return found
+
+    def instance_types(self) -> dict[tuple[str, str], InstanceType]:
+        """Every machine known by (provider, instance type), also those without a price or that cannot train."""
+        columns = ", ".join(InstanceType._fields)
+        rows = self._rows(f"select {columns} from instance_types order by provider, instance_type")
+        return {(row[0], row[1]): InstanceType._make((*row[:-1], bool(row[-1]))) for row in rows}
+
+    def quarantined(self) -> list[Quarantined]:
+        """The price rows kept apart, each with its reason."""
+        rows = self._rows(
+            "select provider, instance_type, region, zone, purchase, price, flags, price_as_of, price_source,"
+            " accelerator, num_gpus, reason from quarantined order by id"
+        )
+        return [
+            Quarantined(Offer._make((*row[:6], float(row[5]), tuple(row[6].split()), row[7], row[8])), *row[9:])
+            for row in rows
+        ]
+
+    def sources(self) -> list[PriceSource]:
+        """Where the prices come from; a source whose rows are all quarantined has 0 offers and no days."""
+        rows = self._rows(
+            "select name, origin, licence, count(offers.id), coalesce(min(price_as_of), ''),"
+            " coalesce(max(price_as_of), '') from sources left join provenances on price_source = name"
+            " left join offers on provenance = provenances.id group by name order by name"
+        )
+        return [PriceSource(*row) for row in rows]
+
+    def dates(self) -> tuple[str, str]:
+        """The oldest and the newest day on which an offer was seen. Raises PricingError on an empty snapshot."""
+        oldest, newest = self._rows("select min(price_as_of), max(price_as_of) from provenances")[0]
+        if oldest is None:
+            raise PricingError(f"the price snapshot {self.path} holds no offers")
+        return oldest, newest
+
+    def providers(self) -> list[str]:
+        """The providers that offer a machine, by name."""
+        return [row[0] for row in self._rows("select distinct provider from machines order by provider")]
+
+    def regions(self) -> dict[str, list[str]]:
+        """The regions of each provider that have a price."""
+        found: dict[str, list[str]] = {}
+        for provider, region in self._rows(
+            "select distinct provider, region from offers join machines on machine = machines.id"
+            " join places on place = places.id order by provider, region"
+        ):
+            found.setdefault(provider, []).append(region)
+        return found
+
+    def check_regions(self, patterns: str) -> tuple[str, ...]:
+        """The patterns of a comma list, each of which fits a region or zone. Raises UnknownPlaceError otherwise."""
+        places = self._rows("select region, zone from places")
+        parsed = parse_patterns(patterns)
+        if not parsed:
+            raise UnknownPlaceError("region", patterns)
+        for pattern in parsed:
+            if not any(in_regions(region, zone, (pattern,)) for region, zone in places):
+                raise UnknownPlaceError("region", pattern, near_misses(pattern, {region for region, _ in places}))
+        return parsed
+
+    def check_provider(self, name: str) -> str:
+        """The provider as the snapshot spells it. Raises UnknownPlaceError where it has none like it."""
+        known = self.providers()
+        if name.lower() in known:
+            return name.lower()
+        raise UnknownPlaceError("provider", name, near_misses(name, known))
+
+    def _rows(self, sql: str) -> list[tuple]:  # type: ignore[type-arg]
+        try:
+            return self._connection.execute(sql).fetchall()
+        except sqlite3.Error as error:
+            raise PricingError(f"the price snapshot {self.path} cannot be read: {error}") from error
+
+
+def open_catalog(path: Path | None = None) -> Catalog:
+    """Open the packaged snapshot, or another one. Raises PricingError where it cannot be read."""
+    where = PACKAGED if path is None else path
+    if not where.is_file():
+        raise PricingError(f"the price snapshot {where} is missing")
+    try:
+        connection = sqlite3.connect(f"{where.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+    except sqlite3.Error as error:
+        raise PricingError(f"the price snapshot {where} cannot be opened: {error}") from error
+    catalog = Catalog(where, connection)
+    version = dict(catalog._rows("select key, value from meta")).get("schema")
+    if version != SCHEMA_VERSION:
+        raise PricingError(f"the price snapshot {where} has schema {version!r}; this version reads {SCHEMA_VERSION!r}")
+    return catalog
