@@ -1,0 +1,240 @@
+"""The shipped zoo: find a model by any usual name and parse only its record.
+
+``zoo.jsonl`` holds one record a line; ``zoo_index.csv`` says where each line starts and repeats what listings show;
+``model_aliases.csv`` maps other spellings to names. Both tables are sorted, so a name is found without parsing them.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from planner.errors import DataError, UnknownNameError, near_misses
+from planner.workloads.workload import Linear, Memory, Operation, Phase, Workload
+
+DATA = Path(__file__).parent.parent / "data"
+_PHASES: tuple[Phase, Phase] = ("forward", "backward")
+_OPTIONAL_FIELDS = (
+    "optimizer", "sample_unit", "image_size", "seq_length", "trainable_parameters", "embedding_parameters"
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSummary:
+    """What a listing shows of one model; ``offset`` and ``length`` are the record's bytes in ``zoo.jsonl``."""
+
+    name: str
+    task: str
+    family: str
+    parameters: int
+    forward_flops_per_sample: float
+    activation_bytes_per_sample: float
+    default_dataset: str | None
+    recipe_batch_size_per_gpu: int
+    max_global_batch_size: int
+    sample_unit: str
+    image_size: int | None
+    seq_length: int | None
+    source: str
+    offset: int
+    length: int
+
+
+def load_workload(name: str) -> Workload:
+    """The workload of that name or alias. Raises UnknownNameError with the nearest names."""
+    summary = find_model(name)
+    with (DATA / "zoo.jsonl").open("rb") as zoo:
+        zoo.seek(summary.offset)
+        line = zoo.read(summary.length)
+    try:
+        return parse_record(json.loads(line))
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"the record of {summary.name!r} in zoo.jsonl cannot be read: {error}") from error
+
+
+def find_model(name: str) -> ModelSummary:
+    """The index row for a name as people write it. Raises UnknownNameError."""
+    wanted = name.strip()
+    row = _row_starting_with(_index_text(), wanted)
+    if row is None:
+        known = _canonical_name(wanted)
+        row = None if known is None else _row_starting_with(_index_text(), known)
+    if row is None:
+        hint = not_a_network(wanted) or "`gpuplanner models` lists them"
+        raise UnknownNameError("model", name, near_misses(wanted, _all_names()), hint)
+    return _summary(row)
+
+
+@cache
+def model_index() -> tuple[ModelSummary, ...]:
+    """Every model, sorted by name; variants at other sizes (``resnet50@288``) are left out."""
+    return tuple(_summary(row) for row in _rows(_index_text()) if "@" not in row[0])
+
+
+def recorded_variants(name: str) -> tuple[ModelSummary, ...]:
+    """The model and its records at other image sizes or sequence lengths, in index order."""
+    base = name.partition("@")[0]
+    return tuple(_summary(row) for row in _rows(_index_text()) if row[0].partition("@")[0] == base)
+
+
+def aliases() -> dict[str, str]:
+    """Other spelling -> name in the index."""
+    return {row[0]: row[1] for row in _rows(_alias_text())}
+
+
+def not_a_network(name: str) -> str | None:
+    """A sentence for methods that need no GPU at all; None for everything else."""
+    folded = fold(name)
+    if any(method in folded for method in _NO_GPU_NEEDED):
+        return f"{name} trains on the CPU in minutes: it needs no GPU and so no plan here"
+    return None
+
+
+_NO_GPU_NEEDED = (
+    "xgboost", "lightgbm", "catboost", "randomforest", "gradientboosting", "sklearn", "scikitlearn",
+    "linearregression", "logisticregression", "naivebayes", "decisiontree", "kmeans", "svm",
+)  # fmt: skip
+
+
+def fold(name: str) -> str:
+    """A spelling without case, spaces and punctuation: 'ResNet-50 v1.5' and 'resnet50_v1.5' are the same."""
+    return "".join(character for character in name.casefold() if character.isalnum())
+
+
+def parse_record(record: Mapping[str, Any]) -> Workload:
+    """A workload from its JSON record (``to_record`` is the inverse)."""
+    memory = record["memory"]
+    return Workload(
+        name=record["name"],
+        task=record["task"],
+        family=record["family"],
+        parameters=record["parameters"],
+        parameter_tensors=record["parameter_tensors"],
+        operations=tuple(map(_operation, record["operations"])),
+        memory_amp=_memory(memory["amp"]),
+        memory_fp32=_memory(memory["fp32"]),
+        default_dataset=record["default_dataset"],
+        recipe_batch_size_per_gpu=record["recipe_batch_size_per_gpu"],
+        max_global_batch_size=record["max_global_batch_size"],
+        recipe_source=record["recipe_source"],
+        source=record["source"],
+        notes=tuple(record.get("notes", ())),
+        **{field: record[field] for field in _OPTIONAL_FIELDS if field in record},
+    )
+
+
+def to_record(workload: Workload) -> dict[str, Any]:
+    """The JSON record of a workload; fields at their defaults are left out."""
+    record: dict[str, Any] = {
+        "name": workload.name,
+        "task": workload.task,
+        "family": workload.family,
+        "parameters": workload.parameters,
+        "parameter_tensors": workload.parameter_tensors,
+        "default_dataset": workload.default_dataset,
+        "recipe_batch_size_per_gpu": workload.recipe_batch_size_per_gpu,
+        "max_global_batch_size": workload.max_global_batch_size,
+        "recipe_source": workload.recipe_source,
+        "source": workload.source,
+    }
+    defaults = Workload.__dataclass_fields__
+    for field in _OPTIONAL_FIELDS:
+        value = getattr(workload, field)
+        if value != defaults[field].default:
+            record[field] = value
+    if workload.notes:
+        record["notes"] = list(workload.notes)
+    record["memory"] = {
+        kind: [*memory.live_bytes, *memory.saved_bytes]
+        for kind, memory in (("amp", workload.memory_amp), ("fp32", workload.memory_fp32))
+    }
+    record["operations"] = [
+        [op.op_class, _PHASES.index(op.phase), *op[2:6], *op.flops, *op.bytes, op.kernels] for op in workload.operations
+    ]
+    return record
+
+
+def _operation(row: list[Any]) -> Operation:
+    op_class, phase, element_bytes, width, groups, kernel_size, flops, flops_each, moved, moved_each, kernels = row
+    return Operation(
+        op_class,
+        _PHASES[phase],
+        element_bytes,
+        width,
+        groups,
+        kernel_size,
+        Linear(flops, flops_each),
+        Linear(moved, moved_each),
+        kernels,
+    )
+
+
+def _memory(values: list[float]) -> Memory:
+    return Memory(Linear(values[0], values[1]), Linear(values[2], values[3]))
+
+
+def _summary(row: list[str]) -> ModelSummary:
+    return ModelSummary(
+        name=row[0],
+        task=row[1],
+        family=row[2],
+        parameters=int(row[3]),
+        forward_flops_per_sample=float(row[4]),
+        activation_bytes_per_sample=float(row[5]),
+        default_dataset=row[6] or None,
+        recipe_batch_size_per_gpu=int(row[7]),
+        max_global_batch_size=int(row[8]),
+        sample_unit=row[9],
+        image_size=int(row[10]) if row[10] else None,
+        seq_length=int(row[11]) if row[11] else None,
+        source=row[12],
+        offset=int(row[13]),
+        length=int(row[14]),
+    )
+
+
+@cache
+def _index_text() -> str:
+    return (DATA / "zoo_index.csv").read_text(encoding="utf-8")
+
+
+@cache
+def _alias_text() -> str:
+    return (DATA / "model_aliases.csv").read_text(encoding="utf-8")
+
+
+def _rows(text: str) -> list[list[str]]:
+    return list(csv.reader(text.splitlines()[1:]))
+
+
+def _row_starting_with(text: str, key: str) -> list[str] | None:
+    """The row whose first field is ``key``, found by searching the text: a table of 1,000 rows is not parsed for one."""
+    if not key or any(character in key for character in ',"\n'):
+        return None
+    start = text.find(f"\n{key},")
+    if start < 0:
+        return None
+    end = text.find("\n", start + 1)
+    return next(csv.reader([text[start + 1 : end if end > 0 else None]]))
+
+
+def _canonical_name(spelling: str) -> str | None:
+    """By alias as written; else by the folded spelling of any name or alias."""
+    row = _row_starting_with(_alias_text(), spelling)
+    return row[1] if row is not None else _names_by_folded_spelling().get(fold(spelling))
+
+
+@cache
+def _names_by_folded_spelling() -> dict[str, str]:
+    by_spelling = {fold(alias): name for alias, name in aliases().items()}
+    by_spelling.update((fold(row[0]), row[0]) for row in _rows(_index_text()))
+    return by_spelling
+
+
+def _all_names() -> list[str]:
+    return [row[0] for row in _rows(_index_text())] + list(aliases())

@@ -1,0 +1,1 @@
+"""Describe and trace the models of the shipped zoo. Needs torch, timm, torchvision and transformers; never weights."""

@@ -1,0 +1,200 @@
+"""Transformer language models by their published configurations, built by transformers without weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+
+from planner.workloads.torch_trace import Inputs
+from tools.zoo import recipes
+from tools.zoo.spec import Recipe, Spec, Step
+
+BATCHES = (16, 32)  # the peak is convex in the batch: here activations, not gradients, decide it
+
+
+def _tokens(batch: int, length: int) -> torch.Tensor:
+    return torch.empty(batch, length, dtype=torch.long, device="meta")
+
+
+def _make(auto_class: str, config: Any) -> Any:
+    import transformers
+    from transformers import masking_utils
+
+    # Whether positions restart inside a sequence depends on data, which the meta device has not: rows are not packed.
+    masking_utils.find_packed_sequence_indices = lambda position_ids: None
+    with torch.device("meta"):
+        return getattr(transformers, auto_class).from_config(config, attn_implementation="sdpa")
+
+
+def causal_lm_spec(
+    name: str, family: str, config: Callable[[], Any], length: int, recipe: Recipe, cited: str
+) -> Spec:
+    """Next-token training on ``length`` tokens, labels everywhere; a sample is one sequence."""
+
+    def build() -> Step:
+        return Step(_make("AutoModelForCausalLM", config()), lambda batch: (_tokens(batch, length),), _next_token_loss)
+
+    return _sequence_spec(name, "language modelling", family, build, length, recipe, cited)
+
+
+def _next_token_loss(model: Any, inputs: Inputs) -> torch.Tensor:
+    (tokens,) = inputs
+    with torch.device("meta"):
+        return model(input_ids=tokens, labels=tokens, use_cache=False).loss  # type: ignore[no-any-return]
+
+
+def encoder_spec(
+    name: str, family: str, config: Callable[[], Any], length: int, recipe: Recipe, cited: str, head: str
+) -> Spec:
+    """An encoder with the head ``MaskedLM`` or ``SequenceClassification``."""
+    task = {"MaskedLM": "language pretraining"}.get(head, "text classification")
+
+    def build() -> Step:
+        model = _make(f"AutoModelFor{head}", config())
+        return Step(model, lambda batch: (_tokens(batch, length),), _head_loss(head))
+
+    return _sequence_spec(name, task, family, build, length, recipe, cited)
+
+
+def _head_loss(head: str) -> Callable[[Any, Inputs], torch.Tensor]:
+    def loss(model: Any, inputs: Inputs) -> torch.Tensor:
+        (tokens,) = inputs
+        labels = tokens if head == "MaskedLM" else tokens[:, 0]
+        with torch.device("meta"):
+            return model(input_ids=tokens, labels=labels).loss  # type: ignore[no-any-return]
+
+    return loss
+
+
+class SpanPredictor(torch.nn.Module):
+    """BERT as published for SQuAD: the encoder with its pooler, which this task leaves unused, and a start/end layer."""
+
+    def __init__(self, encoder: Any) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.ends = torch.nn.Linear(encoder.config.hidden_size, 2, device="meta")
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        return self.ends(self.encoder(input_ids=tokens).last_hidden_state)  # type: ignore[no-any-return]
+
+
+def span_spec(
+    name: str, family: str, config: Callable[[], Any], length: int, recipe: Recipe, cited: str
+) -> Spec:
+    """Question answering as in Devlin et al. 2019: cross entropy over the start and the end position."""
+
+    def build() -> Step:
+        model = SpanPredictor(_make("AutoModel", config()))
+        return Step(model, lambda batch: (_tokens(batch, length),), _span_loss)
+
+    return _sequence_spec(name, "question answering", family, build, length, recipe, cited)
+
+
+def _span_loss(model: Any, inputs: Inputs) -> torch.Tensor:
+    (tokens,) = inputs
+    position = tokens[:, 0]
+    with torch.device("meta"):
+        start, end = model(tokens).split(1, dim=-1)
+    return (F.cross_entropy(start.squeeze(-1), position) + F.cross_entropy(end.squeeze(-1), position)) / 2
+
+
+def seq2seq_spec(
+    name: str, family: str, config: Callable[[], Any], lengths: tuple[int, int], recipe: Recipe, cited: str
+) -> Spec:
+    """Encoder and decoder with source and target lengths; ``seq_length`` is the source's."""
+
+    def build() -> Step:
+        def inputs(batch: int) -> Inputs:
+            return _tokens(batch, lengths[0]), _tokens(batch, lengths[1])
+
+        return Step(_make("AutoModelForSeq2SeqLM", config()), inputs, _seq2seq_loss)
+
+    spec = _sequence_spec(name, "text to text", family, build, lengths[0], recipe, cited)
+    return spec
+
+
+def _seq2seq_loss(model: Any, inputs: Inputs) -> torch.Tensor:
+    source, target = inputs
+    with torch.device("meta"):
+        output = model(input_ids=source, decoder_input_ids=target, labels=target, use_cache=False)
+    return output.loss  # type: ignore[no-any-return]
+
+
+def _sequence_spec(
+    name: str, task: str, family: str, build: Callable[[], Step], length: int, recipe: Recipe, cited: str
+) -> Spec:
+    import transformers
+
+    return Spec(
+        name=name,
+        task=task,
+        family=family,
+        source=f"configuration: {cited}; transformers {transformers.__version__}, traced on the meta device",
+        build=build,
+        recipe=recipe,
+        batches=BATCHES,
+        extras={"seq_length": length, "sample_unit": "sequence"},
+    )
+
+
+def _config(kind: str, **fields: Any) -> Callable[[], Any]:
+    def make() -> Any:
+        import transformers
+
+        return getattr(transformers, kind)(**fields)
+
+    return make
+
+
+def _llama(hidden: int, inner: int, layers: int, heads: int, kv_heads: int, vocabulary: int, **more: Any) -> Any:
+    return _config(
+        "LlamaConfig", hidden_size=hidden, intermediate_size=inner, num_hidden_layers=layers,
+        num_attention_heads=heads, num_key_value_heads=kv_heads, vocab_size=vocabulary, **more,
+    )  # fmt: skip
+
+
+def core_specs() -> list[Spec]:
+    """The language models of the main job."""
+    gpt2_sizes = {"gpt2": (768, 12, 12), "gpt2-medium": (1024, 24, 16), "gpt2-large": (1280, 36, 20), "gpt2-xl": (1600, 48, 25)}
+    gpt2 = [
+        causal_lm_spec(
+            name, "gpt2", _config("GPT2Config", n_embd=width, n_layer=layers, n_head=heads), 1024, recipes.GPT2,
+            "Radford et al. 2019",
+        )
+        for name, (width, layers, heads) in gpt2_sizes.items()
+    ]  # fmt: skip
+    bert_large = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096}
+    bert_cited = "Devlin et al. 2019, arXiv:1810.04805"
+    berts = [
+        span_spec(name, "bert", _config("BertConfig", **fields), 384, recipes.BERT_FINETUNE, bert_cited)
+        for name, fields in (("bert-base", {}), ("bert-large", bert_large))
+    ]
+    llama3 = "Grattafiori et al. 2024, arXiv:2407.21783"
+    llama32 = "Meta Llama 3.2 model card"
+    llamas = [
+        causal_lm_spec("llama-3-8b", "llama", _llama(4096, 14336, 32, 32, 8, 128256), 2048, recipes.LLAMA3, llama3),
+        causal_lm_spec("llama-3-70b", "llama", _llama(8192, 28672, 80, 64, 8, 128256), 2048, recipes.LLAMA3, llama3),
+        causal_lm_spec(
+            "llama-3.2-1b", "llama", _llama(2048, 8192, 16, 32, 8, 128256, tie_word_embeddings=True), 2048,
+            recipes.LLAMA3, llama32,
+        ),
+        causal_lm_spec(
+            "llama-3.2-3b", "llama", _llama(3072, 8192, 28, 24, 8, 128256, head_dim=128, tie_word_embeddings=True), 2048,
+            recipes.LLAMA3, llama32,
+        ),
+        causal_lm_spec(
+            "mistral-7b", "mistral",
+            _config("MistralConfig", hidden_size=4096, intermediate_size=14336, num_hidden_layers=32,
+                    num_attention_heads=32, num_key_value_heads=8, vocab_size=32000, sliding_window=None),
+            2048, recipes.LLAMA1, "Jiang et al. 2023, arXiv:2310.06825",
+        ),
+    ]  # fmt: skip
+    t5 = seq2seq_spec(
+        "t5-base", "t5",
+        _config("T5Config", d_model=768, d_ff=3072, num_layers=12, num_heads=12, vocab_size=32128),
+        (512, 114), recipes.T5, "Raffel et al. 2020, arXiv:1910.10683",
+    )  # fmt: skip
+    return [*gpt2, *berts, *llamas, t5]

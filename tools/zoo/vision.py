@@ -1,0 +1,125 @@
+"""Image classifiers of timm and torchvision, traced with a cross-entropy loss at their training size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+
+from planner.workloads.torch_trace import Inputs
+from tools.zoo import recipes
+from tools.zoo.spec import Recipe, Spec, Step
+
+BATCHES = (32, 64)  # the peak is convex in the batch: traced where image models are trained
+
+_RECIPE_BY_PREFIX: dict[str, Recipe] = {
+    "alexnet": recipes.ALEXNET,
+    "vgg": recipes.VGG,
+    "inception": recipes.INCEPTION,
+    "mobilenet": recipes.MOBILE,
+    "mnasnet": recipes.MOBILE,
+    "efficientnet": recipes.EFFICIENTNET,
+    "tf_efficientnet": recipes.EFFICIENTNET,
+    "swin": recipes.SWIN,
+    "convnext": recipes.CONVNEXT,
+}
+_TRANSFORMER_PREFIXES = (
+    "vit", "deit", "beit", "cait", "xcit", "crossvit", "coat", "pit", "levit", "twins", "tnt", "convit", "eva",
+    "mvit", "maxvit", "visformer", "poolformer", "mixer", "resmlp", "gmlp", "volo", "flexivit", "samvit", "sequencer",
+    "edgenext", "mobilevit", "efficientformer", "davit", "focalnet", "nest", "jx_nest", "gcvit", "hiera", "swin",
+    "maxxvit", "coatnet", "pvt", "caformer", "convformer", "fastvit", "nextvit", "tiny_vit", "metaformer",
+)  # fmt: skip
+
+
+def recipe_of(name: str) -> Recipe:
+    for prefix, recipe in _RECIPE_BY_PREFIX.items():
+        if name.startswith(prefix):
+            return recipe
+    return recipes.VIT if name.startswith(_TRANSFORMER_PREFIXES) else recipes.IMAGENET_SGD
+
+
+def family_of(name: str) -> str:
+    """The letters before the first digit or underscore: resnet50 -> resnet, vit_base_patch16_224 -> vit."""
+    parts = name.removeprefix("tf_").removeprefix("gluon_").removeprefix("legacy_").split("_")
+    head = parts[0].rstrip("0123456789")
+    return "".join(character for character in head if not character.isdigit()) or parts[0]
+
+
+def classification_step(model: Any, size: int, channels: int = 3) -> Step:
+    """Images of ``size`` x ``size`` with class labels."""
+
+    def inputs(batch: int) -> Inputs:
+        images = torch.empty(batch, channels, size, size, device="meta")
+        return images, torch.empty(batch, dtype=torch.long, device="meta")
+
+    return Step(model, inputs, _cross_entropy)
+
+
+def _cross_entropy(model: Any, inputs: Inputs) -> torch.Tensor:
+    images, labels = inputs
+    output = model(images)
+    if isinstance(output, tuple):  # auxiliary heads, weighted as torchvision's reference script does
+        main, *auxiliary = output
+        return F.cross_entropy(main, labels) + 0.3 * sum(F.cross_entropy(head, labels) for head in auxiliary)  # type: ignore[return-value]
+    return F.cross_entropy(output, labels)
+
+
+def timm_spec(name: str, size: int | None = None, *, record_name: str | None = None, fused: bool = True) -> Spec:
+    """A timm model at ``size`` (its training size by default); ``fused`` False computes attention as torch 1.12 did."""
+    import timm
+
+    config = timm.get_pretrained_cfg(name, allow_unregistered=False)
+    own_size = config.input_size[-1]
+    trained_size = size or own_size
+
+    def build() -> Step:
+        timm.layers.set_fused_attn(fused)
+        options = {} if trained_size == own_size else _resizing_options(name, trained_size)
+        with torch.device("meta"):
+            model = timm.create_model(name, **options)
+        return classification_step(model, trained_size)
+
+    return _image_spec(record_name or name, name, trained_size, build, f"timm {timm.__version__}")
+
+
+def _resizing_options(name: str, size: int) -> dict[str, Any]:
+    """Models with position tables must be told the image size; convolutional ones do not take it."""
+    import timm
+
+    with torch.device("meta"):
+        try:
+            timm.create_model(name, img_size=size)
+        except TypeError:
+            return {}
+    return {"img_size": size}
+
+
+def torchvision_spec(name: str, record_name: str | None = None, size: int | None = None) -> Spec:
+    """A torchvision classifier, untrained."""
+    import torchvision
+
+    trained_size = size or (299 if name == "inception_v3" else 224)
+
+    def build() -> Step:
+        options = {"init_weights": False} if name in ("googlenet", "inception_v3") else {}
+        with torch.device("meta"):
+            model = torchvision.models.get_model(name, weights=None, **options)
+        return classification_step(model, trained_size)
+
+    version = torchvision.__version__.partition("+")[0]
+    return _image_spec(record_name or name, name, trained_size, build, f"torchvision {version}")
+
+
+def _image_spec(record_name: str, name: str, size: int, build: Callable[[], Step], library: str) -> Spec:
+    return Spec(
+        name=record_name,
+        task="image classification",
+        family=family_of(name),
+        source=f"{library}, traced on the meta device",
+        build=build,
+        recipe=recipe_of(name),
+        batches=BATCHES,
+        extras={"image_size": size, "sample_unit": "image"},
+    )
