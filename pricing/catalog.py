@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pricing.errors import PricingError, UnknownPlaceError, near_misses
+from pricing.interruption import Interruptions, Measured
 from pricing.offer import InstanceType, Offer, Quarantined
 from pricing.query import in_regions, parse_patterns
 
@@ -91,6 +92,12 @@ class Catalog:
             raise PricingError(f"the price snapshot {self.path} holds no offers")
         return oldest, newest
 
+    def interruptions(self) -> Interruptions:
+        """How often spot machines are taken away."""
+        steps = {(region, machine): step for region, machine, step in self._rows("select * from interruptions")}
+        measured = {row[0]: Measured(*row[1:]) for row in self._rows("select * from measured_interruptions")}
+        return Interruptions(steps, self._meta()["interruptions_as_of"], measured)
+
     def providers(self) -> list[str]:
         """The providers that offer a machine, by name."""
         return [row[0] for row in self._rows("select distinct provider from machines order by provider")]
@@ -123,6 +130,9 @@ class Catalog:
             return name.lower()
         raise UnknownPlaceError("provider", name, near_misses(name, known))
 
+    def _meta(self) -> dict[str, str]:
+        return dict(self._rows("select key, value from meta"))
+
     def _rows(self, sql: str) -> list[tuple]:  # type: ignore[type-arg]
         try:
             return self._connection.execute(sql).fetchall()
@@ -140,7 +150,7 @@ def open_catalog(path: Path | None = None) -> Catalog:
     except sqlite3.Error as error:
         raise PricingError(f"the price snapshot {where} cannot be opened: {error}") from error
     catalog = Catalog(where, connection)
-    version = dict(catalog._rows("select key, value from meta")).get("schema")
+    version = catalog._meta().get("schema")
     if version != SCHEMA_VERSION:
         raise PricingError(f"the price snapshot {where} has schema {version!r}; this version reads {SCHEMA_VERSION!r}")
     return catalog

@@ -24,6 +24,7 @@ DATA = REPOSITORY / "pricing" / "data"
 sys.path.insert(0, str(REPOSITORY))
 
 from price_snapshot.file import write_snapshot  # noqa: E402
+from price_snapshot.interruptions import read_measured, read_steps  # noqa: E402
 from price_snapshot.places import reading_order, spread_regional_prices  # noqa: E402
 from price_snapshot.rows import Sorted, read_rows, read_sources, sort_rows, source_name  # noqa: E402
 from price_snapshot.types import build_types, find_rule, read_facts, read_links, read_nominal_memory, read_rules  # noqa: E402
@@ -84,7 +85,8 @@ def build(data: Path, out: Path) -> list[Path]:
         types,
         quarantined,
         [(source.name, source.origin, source.licence) for source in sources if source.name in used],
-        _interruptions(data / "aws_spot_advisor_gpu.csv"),
+        read_steps(data / "aws_spot_advisor_gpu.csv"),
+        read_measured(data / "spot_stats.csv"),
         {"schema": "1", "interruptions_as_of": ADVISOR_AS_OF},
     )
     (out / "instance_types.csv").write_text(_types_csv(types), encoding="utf-8")
@@ -110,11 +112,6 @@ def _reserved(path: Path, known: dict[tuple[str, str], InstanceType], source: st
             for row in csv.DictReader(file)
             if ("aws", row["instance_type"]) in known
         ]
-
-
-def _interruptions(path: Path) -> list[tuple[str, str, int]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return sorted((row["region"], row["instance_type"], int(row["r"])) for row in csv.DictReader(file))
 
 
 def _refuse_breaches(

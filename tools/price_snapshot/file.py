@@ -29,7 +29,10 @@ create table quarantined (
     flags text, price_as_of text, price_source text, accelerator text, num_gpus real, reason text
 );
 create table interruptions (
-    region text, instance_type text, bucket integer not null, primary key (region, instance_type)
+    region text, instance_type text, step integer not null, primary key (region, instance_type)
+) without rowid;
+create table measured_interruptions (
+    provider text primary key, low_per_hour real, per_hour real, high_per_hour real, as_of text, source text
 ) without rowid;
 """
 
@@ -58,6 +61,7 @@ def write_snapshot(
     quarantined: Iterable[Quarantined],
     sources: Iterable[tuple[str, str, str]],
     interruptions: Iterable[tuple[str, str, int]],
+    measured: Iterable[tuple[str, float, float, float, str, str]],
     meta: dict[str, str],
 ) -> None:
     """Write everything to ``path``, replacing it. ``offers`` are stored in the order given."""
@@ -71,6 +75,7 @@ def write_snapshot(
         _insert_offers(connection, offers)
         _insert(connection, "quarantined", (_quarantined_row(number, row) for number, row in enumerate(quarantined)))
         _insert(connection, "interruptions", interruptions)
+        _insert(connection, "measured_interruptions", measured)
         connection.commit()
         connection.execute("vacuum")
     finally:

@@ -27,9 +27,7 @@ class Rule:
     accelerator: str
     link: str
     cpu: str
-    network_gbit_s: str
     network: str
-    local_disk_gb: str
     unranked: str
     source: str
 
@@ -72,6 +70,7 @@ def read_facts(path: Path) -> dict[tuple[str, str], Fact]:
                 memory_gib=_number(row["memory_gib"]),
                 network_gbit_s=_number(row["network_gbit_s"]),
                 network=row["network"],
+                rdma=row["network"].startswith("InfiniBand"),
                 local_disk_gb=_number(row["local_disk_gb"]),
                 source=row["source"],
             )
@@ -136,9 +135,7 @@ def find_rule(rules: list[Rule], row: Row) -> Rule:
         accelerator=row.label,
         link="none" if row.num_gpus <= 1 else "",
         cpu="",
-        network_gbit_s="",
         network="",
-        local_disk_gb="",
         unranked=f"the accelerator {row.label!r} is not in the table" if row.label else "",
         source="the price row",
     )
@@ -163,8 +160,6 @@ def _unpriced(key: tuple[str, str], fact: Fact) -> Row:
 
 
 def _instance_type(row: Row, rule: Rule, fact: Fact, link: Fact, nominal_memory: dict[str, float]) -> InstanceType:
-    network_fact = link if link.network_gbit_s is not None else fact
-    disk = _number(rule.local_disk_gb)
     sources = [rule.source, fact.source, link.source]
     return InstanceType(
         provider=row.provider,
@@ -173,15 +168,15 @@ def _instance_type(row: Row, rule: Rule, fact: Fact, link: Fact, nominal_memory:
         num_gpus=row.num_gpus,
         memory_gib_per_gpu=_memory(row, nominal_memory.get(rule.accelerator)),
         link="none" if row.num_gpus <= 1 else rule.link,
-        network_gbit_s=_number(rule.network_gbit_s) or network_fact.network_gbit_s,
-        network=network_fact.network or rule.network,
+        network_gbit_s=link.network_gbit_s if fact.network_gbit_s is None else fact.network_gbit_s,
+        network=fact.network or link.network or rule.network,
         vcpus=row.vcpus,
         cpu=rule.cpu,
         memory_gib=row.memory_gib,
-        local_disk_gb=fact.local_disk_gb if disk is None else disk,
+        local_disk_gb=fact.local_disk_gb,
         unranked=rule.unranked,
         source="; ".join(dict.fromkeys(source for source in sources if source)),
-        rdma=link.rdma,
+        rdma=fact.rdma or link.rdma,
     )
 
 
