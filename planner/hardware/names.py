@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-_NOISE = frozenset(
-    ("nvidia", "amd", "intel", "apple", "google", "aws", "habana", "geforce", "tesla", "radeon", "instinct")
-    + ("gpu", "graphics", "card", "accelerator", "device", "generation", "design", "with", "edition", "series", "the")
-    + ("tensor", "core", "cores", "superchip", "blackwell", "mega", "plus", "ac", "mps", "vws")
-    + ("hbm2", "hbm2e", "hbm3", "hbm3e")
-)
+_VENDOR_WORDS = ("nvidia", "amd", "intel", "apple", "google", "aws", "habana", "geforce", "tesla", "radeon", "instinct")
+_COMMON_WORDS = ("gpu", "graphics", "card", "accelerator", "device", "generation", "design", "with", "edition", "series")
+_MINOR_WORDS = ("the", "tensor", "core", "cores", "superchip", "blackwell", "mega", "plus", "ac", "mps", "vws")
+_MEMORY_WORDS = ("hbm2", "hbm2e", "hbm3", "hbm3e")
+_NOISE = frozenset((*_VENDOR_WORDS, *_COMMON_WORDS, *_MINOR_WORDS, *_MEMORY_WORDS))
 _FORM_WORDS = {
     "sxm": "sxm",
     "sxm2": "sxm2",

@@ -58,8 +58,6 @@ SEED_COLUMNS = {
 }
 AGREEMENT = 0.006
 MATRIX_RATES = ("tf32_tflops", "fp16_tflops", "bf16_tflops", "fp8_tflops")
-# FLOP per clock and SM of the fp16 matrix units with fp32 accumulation; GeForce parts from Turing on run at half.
-MATRIX_FLOP_PER_CLOCK = {"Volta": 1024, "Turing": 1024, "Ampere": 1024, "Ada Lovelace": 1024, "Blackwell": 1024}
 
 
 def read_table(path: Path) -> list[Row]:
@@ -115,7 +113,9 @@ def build_row(gathered: Row, seeds: dict[str, Row], mends: dict[str, tuple[str, 
             source = find_source(gathered, column, value, seed, gathered_column in doubtful)
         if value and source:
             row[column], sources[column] = value, source
-    row["usable_memory_gib"], sources["usable_memory_gib"] = usable_memory.of(row, gathered["memory_type"])
+    usable, source = usable_memory.of(row, gathered["memory_type"])
+    if usable:
+        row["usable_memory_gib"], sources["usable_memory_gib"] = usable, source
     return row, sources
 
 
