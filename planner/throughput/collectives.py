@@ -32,7 +32,10 @@ class Communication(NamedTuple):
 
     total_s: float
     exposed_s: float
-    flags: tuple[str, ...]
+    flags: tuple[str, ...] = ()
+
+
+NO_COMMUNICATION = Communication(0.0, 0.0)
 
 
 def step_traffic(experiment: Experiment, precision: DevicePrecision) -> Traffic:
@@ -56,7 +59,7 @@ def communicate(
     """Communication of one optimizer step whose micro step computes for ``micro_step_s`` seconds."""
     devices = machine.devices
     if devices == 1:
-        return Communication(0.0, 0.0, ())
+        return NO_COMMUNICATION
     constants = calibration.collectives
     traffic = step_traffic(experiment, precision)
     passes = traffic.once_bytes + accumulation * traffic.every_micro_step_bytes

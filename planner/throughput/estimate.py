@@ -8,6 +8,7 @@ from typing import Literal
 from planner.units import Interval
 
 BoundBy = Literal["compute", "memory", "communication", "input", "host"]
+Scope = Literal["step", "no_update", "forward"]
 Evidence = Literal["measured_here", "measured_same_gpu", "measured_other_gpu", "same_architecture", "specs_only"]
 
 

@@ -139,10 +139,10 @@ def _row(
     share = efficiency.compute * shape_factor(operation, variant.layout)
     if op_class in DEPTHWISE:
         return ArithmeticRow(VECTOR, flops / share, 0.0, moved)
-    return ArithmeticRow(_engine(op_class, size, precision), flops / share, flops / kappa[size], moved)
+    return ArithmeticRow(engine_of(op_class, size, precision), flops / share, flops / kappa[size], moved)
 
 
-def _engine(op_class: str, element_bytes: int, precision: DevicePrecision) -> int:
+def engine_of(op_class: str, element_bytes: int, precision: DevicePrecision) -> int:
     if element_bytes == 2 and (precision.autocast or precision.pure):
         return HALF
     return CONV32 if op_class in _CUDNN else MATMUL32
@@ -162,6 +162,25 @@ def shape_factor(operation: Operation, layout: LayoutConstants) -> float:
         large = layout.depthwise_log_large_kernel[part] if operation.kernel_size > 7 else 0.0
         return math.exp(large) / (1.0 + penalty)
     return 1.0
+
+
+def kind_of(workload: Workload) -> str:
+    """The class of operations that makes a workload hard or easy to predict: its own row of the interval table."""
+    flops: dict[str, float] = {}
+    for operation in workload.operations:
+        flops[operation.op_class] = flops.get(operation.op_class, 0.0) + operation.flops.per_sample
+    total = sum(flops.values()) or 1.0
+    convolution = sum(flops.get(name, 0.0) for name in CONVOLUTIONS) / total
+    attention = any(name in flops for name in ("bmm", "sdpa", "softmax"))
+    if "rnn" in flops:
+        return "recurrent"
+    if attention:
+        return "hybrid" if convolution > 0.1 else "transformer"
+    if any(name in flops for name in DEPTHWISE):
+        return "depthwise"
+    if any(name in flops for name in GROUPED):
+        return "grouped"
+    return "convolutional" if convolution > 0.1 else "dense"
 
 
 class ClassTime(NamedTuple):

@@ -9,10 +9,8 @@ import math
 from typing import NamedTuple
 
 from planner.experiment.experiment import Experiment, Optimizer
-from planner.throughput.calibration import Calibration
 from planner.throughput.device import DeviceRates
 from planner.throughput.precision import DevicePrecision
-from planner.workloads.workload import Workload
 
 
 class UpdateRule(NamedTuple):
@@ -58,17 +56,13 @@ def trainable_parameters(experiment: Experiment) -> float:
     return float(workload.trainable_parameters or workload.parameters)
 
 
-def update_seconds(
-    experiment: Experiment, precision: DevicePrecision, rates: DeviceRates, calibration: Calibration
-) -> float:
-    """Device seconds of one update of the shard a device owns (all of it without ZeRO)."""
+def update_seconds(experiment: Experiment, precision: DevicePrecision, rates: DeviceRates) -> float:
+    """Device seconds of one update of all trainable parameters."""
     rule = update_rule(experiment.optimizer, precision)
-    return (
-        trainable_parameters(experiment) * rule.traffic_bytes * rates.optimizer_seconds_per_byte
-        + update_kernels(experiment.workload, rule) * rates.launch_s
-    )
+    traffic = trainable_parameters(experiment) * rule.traffic_bytes
+    return traffic * rates.optimizer_seconds_per_byte + update_kernels(experiment, precision) * rates.launch_s
 
 
-def update_kernels(workload: Workload, rule: UpdateRule) -> float:
+def update_kernels(experiment: Experiment, precision: DevicePrecision) -> float:
     """Launches of one update over all parameter tensors."""
-    return workload.parameter_tensors * rule.kernels_per_tensor
+    return experiment.workload.parameter_tensors * update_rule(experiment.optimizer, precision).kernels_per_tensor

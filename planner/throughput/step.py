@@ -10,16 +10,16 @@ from typing import NamedTuple
 
 from planner.experiment.experiment import Experiment
 from planner.hardware.machine import Machine
-from planner.throughput.batch import BatchPlan, check_batch_request, plan_batch
+from planner.throughput.batch import BatchPlan, check_batch_request, fit_by_accumulation, plan_batch
 from planner.throughput.calibration import Calibration
-from planner.throughput.collectives import Communication, communicate
+from planner.throughput.collectives import NO_COMMUNICATION, Communication, communicate
 from planner.throughput.device import DeviceRates, device_rates
-from planner.throughput.estimate import BoundBy, StepEstimate, StepParts
-from planner.throughput.evidence import Knowledge, shipped_knowledge
+from planner.throughput.estimate import BoundBy, Scope, StepEstimate, StepParts
+from planner.throughput.evidence import Knowledge, shipped_knowledge, subject_of
 from planner.throughput.input_pipeline import InputRate, input_rate
-from planner.throughput.kernels import CONVOLUTIONS, StepWork, Variant, prepare
+from planner.throughput.kernels import CONVOLUTIONS, StepWork, Variant, kind_of, prepare
 from planner.throughput.memory import MemoryModel, available_bytes, memory_model
-from planner.throughput.optimizer import update_kernels, update_rule, update_seconds
+from planner.throughput.optimizer import update_kernels, update_seconds
 from planner.throughput.precision import DevicePrecision, resolve_precision
 
 # Exposed communication names the step once it costs this share of it.
@@ -47,6 +47,12 @@ def software_level(experiment: Experiment) -> str:
     return "compiled" if experiment.compiled else "eager"
 
 
+def lineage_of(experiment: Experiment, framework: str = "pytorch") -> str:
+    """The software lineage whose offsets apply: the framework and, where it is not plain, its level."""
+    level = software_level(experiment)
+    return framework if level == "eager" else f"{framework}-{level}"
+
+
 def variant_of(experiment: Experiment, calibration: Calibration) -> Variant:
     """Layout constants, fusion and frozen weights of the experiment. Layout matters to convolutions only."""
     convolutional = any(operation.op_class in CONVOLUTIONS for operation in experiment.workload.operations)
@@ -59,14 +65,30 @@ def variant_of(experiment: Experiment, calibration: Calibration) -> Variant:
 
 
 class StepModel:
-    """An experiment prepared for estimating many machines. Raises InputError on a contradictory batch request."""
+    """An experiment prepared for estimating many machines. Raises InputError on a contradictory batch request.
 
-    def __init__(self, experiment: Experiment, knowledge: Knowledge | None = None) -> None:
+    ``scope`` is what of the step is timed; ``framework`` the software lineage whose offsets apply. Without
+    ``enforce_memory`` a batch that does not fit is accumulated and flagged instead of refused (measured rows did run).
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        knowledge: Knowledge | None = None,
+        *,
+        scope: Scope = "step",
+        framework: str = "pytorch",
+        enforce_memory: bool = True,
+    ) -> None:
         check_batch_request(experiment)
         self.experiment = experiment
         self.knowledge = knowledge or shipped_knowledge()
+        self.scope = scope
         self.calibration = self.knowledge.calibration
         self.variant = variant_of(experiment, self.calibration)
+        self.lineage = lineage_of(experiment, framework)
+        self.kind = kind_of(experiment.workload)
+        self._enforce_memory = enforce_memory
         self._level = self.calibration.levels[software_level(experiment)]
         self._training_flops = experiment.workload.training_flops_per_sample
         self._work: dict[tuple[bool, bool, int], StepWork] = {}
@@ -81,14 +103,21 @@ class StepModel:
         rates = device_rates(machine.accelerator, precision, self.calibration, share, self.knowledge.host)
         if rates is None:
             return _cannot(precision.name, f"the memory bandwidth of {machine.accelerator.name} is unknown")
-        memory = self.memory(precision, machine.devices)
         available = available_bytes(machine, self.calibration)
-        largest = memory.largest_batch(math.inf if available is None else available)
-        plan = plan_batch(self.experiment, machine.devices, largest)
-        required = memory.required_bytes(plan.batch_size_per_gpu)
+        plan = self._plan(precision, machine.devices, math.inf if available is None else available)
+        required = self.memory(precision, machine.devices).required_bytes(plan.batch_size_per_gpu)
         if plan.problem:
             return _does_not_fit(precision, plan, required, available)
         return self._estimate_fitting(machine, precision, rates, plan, required, available, share)
+
+    def _plan(self, precision: DevicePrecision, devices: int, available: float) -> BatchPlan:
+        largest = self.memory(precision, devices).largest_batch(available)
+        plan = plan_batch(self.experiment, devices, largest)
+        if not plan.problem or self._enforce_memory:
+            return plan
+        batch, accumulation = fit_by_accumulation(plan.batch_size_per_gpu, max(largest, 1))
+        steps = accumulation * plan.grad_accum_steps
+        return BatchPlan(batch, steps, batch * steps * devices, (*plan.flags, "memory_exceeded"))
 
     def memory(self, precision: DevicePrecision, devices: int) -> MemoryModel:
         """The memory model of one of ``devices`` devices."""
@@ -108,25 +137,25 @@ class StepModel:
         """Seconds of one optimizer step on one device; device and host overlap, so a soft maximum of both shows."""
         work = self.work(precision, plan.batch_size_per_gpu)
         forward, forward_arithmetic = work.forward.seconds(rates)
-        backward, backward_arithmetic = work.backward.seconds(rates)
-        kernels = work.kernels
-        if self.experiment.grad_checkpointing:
-            backward += forward
-            backward_arithmetic += forward_arithmetic
-            kernels += work.forward.kernels
-        owners = devices if self.experiment.zero_stage >= 1 else 1
-        optimizer = update_seconds(self.experiment, precision, rates, self.calibration) / owners
-        rule = update_rule(self.experiment.optimizer, precision)
-        launches = plan.grad_accum_steps * kernels + update_kernels(self.experiment.workload, rule)
+        backward = backward_arithmetic = optimizer = 0.0
+        launches = work.forward.kernels * plan.grad_accum_steps
+        if self.scope != "forward":
+            recomputed = self.experiment.grad_checkpointing
+            backward, backward_arithmetic = work.backward.seconds(rates)
+            backward += forward * recomputed
+            backward_arithmetic += forward_arithmetic * recomputed
+            launches += (work.backward.kernels + work.forward.kernels * recomputed) * plan.grad_accum_steps
+        if self.scope == "step":
+            owners = devices if self.experiment.zero_stage >= 1 else 1
+            optimizer = update_seconds(self.experiment, precision, rates) / owners
+            launches += update_kernels(self.experiment, precision)
         device = plan.grad_accum_steps * (forward + backward) + optimizer
         host = launches * rates.host_launch_s * self._level["host_factor"]
-        norm = self.calibration.device.overlap_norm
-        together = device * (1.0 + (host / device) ** norm) ** (1.0 / norm) if host < 100 * device else host
         return DeviceTime(
             forward_s=plan.grad_accum_steps * forward,
             backward_s=plan.grad_accum_steps * backward,
             optimizer_s=optimizer,
-            host_s=together - device + rates.step_s,
+            host_s=soft_maximum(device, host, self.calibration.device.overlap_norm) - device + rates.step_s,
             arithmetic_s=plan.grad_accum_steps * (forward_arithmetic + backward_arithmetic),
         )
 
@@ -142,11 +171,17 @@ class StepModel:
     ) -> StepEstimate:
         time = self.device_time(precision, rates, plan, machine.devices)
         micro_step_s = (time.forward_s + time.backward_s) / plan.grad_accum_steps
-        link = communicate(self.experiment, precision, machine, micro_step_s, plan.grad_accum_steps, self.calibration)
+        link = NO_COMMUNICATION
+        if self.scope != "forward":
+            link = communicate(
+                self.experiment, precision, machine, micro_step_s, plan.grad_accum_steps, self.calibration
+            )
         loading = input_rate(self.experiment, machine, self.calibration)
         flags = _flags(machine, precision, time, plan, link, loading, available)
-        correction = self.knowledge.correction(self.experiment.workload.name, machine.accelerator, flags)
-        parts = _parts(time, link, loading, plan, math.exp(-correction.log_offset - self._level["log_gain"]))
+        half = precision.autocast or precision.pure
+        subject = subject_of(self.experiment.workload.name, self.lineage, half, machine.accelerator)
+        correction = self.knowledge.correction(subject, self.kind, flags)
+        parts = _parts(time, link, loading, plan, math.exp(-correction.log_offset))
         if parts.input_s > 0.0:
             flags = (*flags, "input_bound")
         step_time = correction.interval(parts.total_s)
@@ -169,6 +204,13 @@ class StepModel:
             flags=flags,
             notes=(precision.note,) if precision.note else (),
         )
+
+
+def soft_maximum(device_s: float, host_s: float, norm: float) -> float:
+    """Seconds when device and host work side by side: the larger, a little more where they are alike."""
+    larger, smaller = (device_s, host_s) if device_s >= host_s else (host_s, device_s)
+    factor: float = (1.0 + (smaller / larger) ** norm) ** (1.0 / norm)
+    return larger * factor
 
 
 def estimate_step(experiment: Experiment, machine: Machine, knowledge: Knowledge | None = None) -> StepEstimate:

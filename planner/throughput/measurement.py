@@ -1,0 +1,303 @@
+"""Measured rows as people publish them, read into what the model can answer: spellings, units, software, scope.
+
+A row is a mapping of column to text (DESIGN section 7, ``backtest``). What cannot be read raises InputError with the
+reason, which the backtest lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import get_args
+
+from planner.errors import InputError, UnknownNameError
+from planner.experiment.experiment import Optimizer, Precision
+from planner.hardware.accelerator import Accelerator
+from planner.hardware.catalog import resolve
+from planner.hardware.interconnect import default_link
+from planner.hardware.machine import Machine
+from planner.throughput.estimate import Scope
+from planner.workloads.catalog import load_workload
+from planner.workloads.resize import at_image_size, at_seq_length
+from planner.workloads.workload import Workload
+
+MeasuredRow = Mapping[str, str]
+
+GPUS_PER_NODE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Software:
+    """What ran the model: ``framework`` is its lineage ('pytorch', 'tensorflow' ...), the rest its software level."""
+
+    framework: str = "pytorch"
+    channels_last: bool = False
+    compiled: bool = False
+    tuned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One measured rate of a whole job. ``batch_size_per_gpu`` is None where the row does not state it."""
+
+    workload: Workload
+    machine: Machine
+    precision: Precision
+    batch_size_per_gpu: int | None
+    samples_per_s: float
+    scope: Scope
+    software: Software
+    optimizer: Optimizer
+
+
+def read_measurement(row: MeasuredRow) -> Measurement:
+    """The measurement a row states. Raises InputError with the reason when it cannot be predicted from."""
+    accelerator = read_accelerator(row["gpu"])
+    workload, tokens_per_sample = _workload(row)
+    machine = _machine(row, accelerator)
+    batch = _batch(row)
+    step_batch = None if batch is None else batch * machine.devices
+    return Measurement(
+        workload=workload,
+        machine=machine,
+        precision=read_precision(row.get("precision", "")),
+        batch_size_per_gpu=batch,
+        samples_per_s=_rate(row, workload, tokens_per_sample, machine, step_batch),
+        scope=_scope(row),
+        software=read_software(row.get("framework_version", ""), row.get("variant", "")),
+        optimizer=_optimizer(row, workload),
+    )
+
+
+@cache
+def read_accelerator(name: str) -> Accelerator:
+    """The accelerator a row names. Raises UnknownNameError."""
+    if not name.strip(" ?"):
+        raise UnknownNameError("accelerator", name)
+    return resolve(name).accelerator
+
+
+_PRECISIONS: dict[str, Precision] = {
+    "": "amp",
+    "mixed": "amp",
+    "mp": "amp",
+    "tf32?": "tf32",
+    "fp16?": "fp16",
+    "half": "fp16",
+    "float16": "fp16",
+    "bfloat16": "bf16",
+    "float32": "fp32",
+    "fp16(masterfp32)": "fp16",
+    "fp16(pure)": "fp16-pure",
+    "bf16-true": "bf16-pure",
+    "fp16-true": "fp16-pure",
+    "mxfp8": "fp8",
+    "fp8-cs": "fp8",
+    "fp8-mx": "fp8",
+    "fp8-cs(fp8-mx)": "fp8",
+    "fp8+bf16": "fp8",
+}
+
+
+def read_precision(text: str) -> Precision:
+    """A precision in any usual spelling: 'amp-fp16', 'amp_bf16', 'tf32?', 'fp16(master fp32)', 'Mixed (AMP/FP16)'."""
+    compact = text.casefold().replace(" ", "").replace("_", "-")
+    found = _PRECISIONS.get(compact)
+    if found is not None:
+        return found
+    if compact in get_args(Precision):
+        return compact  # type: ignore[return-value]
+    bare = compact.removeprefix("amp-").removeprefix("mixed-")
+    if bare in ("fp16", "bf16", "fp8"):
+        return bare  # type: ignore[return-value]
+    if compact.startswith(("mixed", "amp")):
+        return "amp"
+    raise InputError(f"precision {text!r} is not modelled")
+
+
+def read_software(version: str, variant: str) -> Software:
+    """Framework lineage and software level from a version and a variant such as 'nhwc' or 'XLAsynthetic'."""
+    words, changes = version.casefold(), variant.casefold()
+    framework = next((name for name in _FRAMEWORKS if name in words), "pytorch")
+    return Software(
+        framework=_FRAMEWORKS.get(framework, framework),
+        channels_last="nhwc" in changes or "channels_last" in changes or "channels-last" in changes,
+        compiled=any(mark in changes or mark in words for mark in ("xla", "dynamo", "compile", "inductor")),
+        tuned=" ngc " in f" {words} " or "nemo container" in words or "tuned" in changes,
+    )
+
+
+# Longer names first: the first one found in the version string decides.
+_FRAMEWORKS = {
+    "dglpytorch": "dgl",
+    "paddlepaddle": "paddle",
+    "tensorflow": "tensorflow",
+    "mxnet": "mxnet",
+    "composer": "llm-foundry",
+    "nemo": "nemo",
+    "maxtext": "jax",
+    "jax": "jax",
+    "torch7": "torch7",
+    "mlx": "mlx",
+}
+
+
+def _workload(row: MeasuredRow) -> tuple[Workload, float | None]:
+    """The workload at the row's input size, and the tokens of one sample where the row counts tokens."""
+    workload = find_workload(row["model"])
+    size, length = read_input(row.get("input", ""))
+    if length is not None:
+        if workload.seq_length is not None and length != workload.seq_length:
+            workload = _resized(workload.name, None, length)
+        return workload, float(length)
+    if size is not None and workload.image_size is not None and size != workload.image_size:
+        workload = _resized(workload.name, size, None)
+    return workload, None if workload.seq_length is None else float(workload.seq_length)
+
+
+@cache
+def find_workload(name: str) -> Workload:
+    """The zoo's record for a benchmark's name: as written, without its folder, without remarks in brackets."""
+    bare = name.split("[")[0].split("(")[0].strip()
+    candidates = dict.fromkeys((name, bare, bare.rsplit("/", 1)[-1]))
+    for candidate in candidates:
+        try:
+            return load_workload(candidate)
+        except UnknownNameError as error:
+            problem = error
+    raise problem
+
+
+@cache
+def _resized(name: str, image_size: int | None, seq_length: int | None) -> Workload:
+    workload = load_workload(name)
+    if seq_length is not None:
+        return at_seq_length(workload, seq_length)
+    return workload if image_size is None else at_image_size(workload, image_size)
+
+
+def read_input(text: str) -> tuple[int | None, int | None]:
+    """(image size, sequence length) in '224x224', '300x300 COCO', 'seq 384', 'tgt_len 192'; None where not stated."""
+    words = text.casefold().split()
+    if len(words) >= 2 and words[0] in ("seq", "tgt_len", "seq_len", "len") and words[1].isdigit():
+        return None, int(words[1])
+    first = words[0] if words else ""
+    height, _, width = first.partition("x")
+    return (int(height), None) if height.isdigit() and (not width or width.isdigit()) else (None, None)
+
+
+def _machine(row: MeasuredRow, accelerator: Accelerator) -> Machine:
+    total = _count(row, "n_gpus", 1)
+    if accelerator.kind == "cpu" or total == 0:
+        return Machine(accelerator.name, accelerator, 0)
+    nodes = _count(row, "n_nodes", max(1, -(-total // GPUS_PER_NODE)))
+    if nodes < 1 or total % nodes:
+        raise InputError(f"{total} GPUs cannot stand in {nodes} equal nodes")
+    bridge = "nvlink" in row.get("variant", "").casefold() and accelerator.nvlink_bytes_per_s is not None
+    per_node = total // nodes
+    link = default_link(accelerator, per_node, bridge=bridge and accelerator.form_factor not in ("SXM", "superchip"))
+    return Machine(accelerator.name, accelerator, per_node, nodes, link=link)
+
+
+def _count(row: MeasuredRow, column: str, default: int) -> int:
+    text = (row.get(column) or "").strip()
+    if not text:
+        return default
+    try:
+        return int(float(text))
+    except ValueError:
+        raise InputError(f"{column} {text!r} is not a number") from None
+
+
+def _batch(row: MeasuredRow) -> int | None:
+    text = (row.get("batch_per_gpu") or "").strip()
+    if not text:
+        return None
+    batch = _count(row, "batch_per_gpu", 1)
+    if batch < 1:
+        raise InputError(f"batch_per_gpu must be at least 1, not {text}")
+    return batch
+
+
+def _rate(
+    row: MeasuredRow, workload: Workload, tokens_per_sample: float | None, machine: Machine, step_batch: int | None
+) -> float:
+    """Samples/s of the whole job from whichever of the three columns the row has."""
+    stated = _number(row, "samples_per_s")
+    if stated is not None:
+        return stated
+    milliseconds = _number(row, "step_time_ms")
+    if milliseconds is not None and step_batch is not None:
+        return step_batch / milliseconds * 1e3
+    value, unit = _number(row, "metric_median"), (row.get("metric_unit") or "").strip().casefold()
+    if value is None or not unit:
+        raise InputError("the row states no rate: samples_per_s, step_time_ms or metric_median with metric_unit")
+    if unit.endswith(("/gpu", "/chip")):
+        unit, value = unit.rsplit("/", 1)[0], value * machine.devices
+    if unit in _SECONDS_PER_STEP_UNIT:
+        if step_batch is None:
+            raise InputError(f"{unit} without a batch size")
+        return step_batch / (value * _SECONDS_PER_STEP_UNIT[unit])
+    return value * _samples_per_unit(unit, workload, tokens_per_sample)
+
+
+_SAMPLES_PER_UNIT = {
+    "images/s": 1.0,
+    "img/s": 1.0,
+    "sequences/s": 1.0,
+    "seq/s": 1.0,
+    "samples/s": 1.0,
+    "items/s": 1.0,
+    "molecules/s": 1.0,
+    "molecules/ms": 1e3,
+}
+_SECONDS_PER_STEP_UNIT = {
+    "ms/iter": 1e-3,
+    "ms/step": 1e-3,
+    "ms": 1e-3,
+    "s/iter": 1.0,
+    "s/step": 1.0,
+    "time 1k iterations (min)": 0.06,
+}
+_TOKEN_UNITS = ("tokens/s", "tok/s", "tokens/s(src+tgt)", "tokens/s (src+tgt)")
+
+
+def _samples_per_unit(unit: str, workload: Workload, tokens_per_sample: float | None) -> float:
+    """Factor from the row's unit to samples/s. Raises InputError for units the model cannot be compared with."""
+    if unit in _SAMPLES_PER_UNIT:
+        return _SAMPLES_PER_UNIT[unit]
+    if unit in _TOKEN_UNITS:
+        if tokens_per_sample is None:
+            raise InputError(f"tokens/s without a sequence length, and {workload.name} has none either")
+        streams = 2.0 if "src+tgt" in unit else 1.0
+        return 1.0 / (streams * tokens_per_sample)
+    if unit == "model tflop/s":
+        return 1e12 / workload.training_flops_per_sample
+    raise InputError(f"the unit {unit!r} is not one of samples, tokens or time per step")
+
+
+def _number(row: MeasuredRow, column: str) -> float | None:
+    text = (row.get(column) or "").strip()
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        raise InputError(f"{column} {text!r} is not a number") from None
+    if not 0.0 < value < 1e15:
+        raise InputError(f"{column} must be greater than 0, not {text}")
+    return value
+
+
+def _scope(row: MeasuredRow) -> Scope:
+    if (row.get("mode") or "").strip().casefold().startswith(("infer", "eval", "forward")):
+        return "forward"
+    return "no_update" if (row.get("opt_step") or "").strip().casefold() == "no" else "step"
+
+
+def _optimizer(row: MeasuredRow, workload: Workload) -> Optimizer:
+    """The optimizer in 'yes(SGD)', else the workload's usual one."""
+    text = (row.get("opt_step") or "").casefold()
+    named = next((name for name in get_args(Optimizer) if f"({name}" in text), None)
+    return named or workload.optimizer  # type: ignore[return-value]

@@ -1,0 +1,203 @@
+"""The roofline of ``planner.throughput.kernels`` over many observations at once, with its derivatives.
+
+Same equations as the shipped code (a test compares the two), on arrays over all operations of all observations, so that
+one evaluation of some hundred thousand operations takes milliseconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.throughput.calibration import DeviceConstants
+from planner.throughput.device import DeviceRates, device_rates
+from planner.throughput.kernels import DEPTHWISE, GEMM, GROUPED, engine_of
+from planner.workloads.workload import Operation
+from tools.fit.observations import Observation
+from tools.fit.parameters import Parameters, Vector
+
+Index = NDArray[np.int64]
+
+
+@dataclass
+class Features:
+    """Arrays over operations (``owner`` is their observation) and, from ``launches`` on, over observations.
+
+    Parameter indices point into the parameter vector extended by one zero, which stands for "no such parameter".
+    """
+
+    owner: Index
+    arithmetic_s: Vector  # seconds at full peak
+    sm_clock_s: Vector  # FLOPs x seconds per SM clock: times 1 / kappa
+    bytes_s: Vector  # seconds at full bandwidth
+    bytes_sm_s: Vector  # bytes x seconds per SM clock: times 1 / beta
+    compute: Index
+    kappa: Index
+    moved: Index
+    slope: Index
+    slope_value: Vector
+    gain: Index
+    kernel: Index
+    kernel_value: Vector
+    launches: Vector
+    host_launches: Vector
+    update_s: Vector
+    log_measured: Vector
+    weight: Vector
+    effect_owner: Index
+    effect: Index
+
+
+def build_features(observations: Sequence[Observation], parameters: Parameters, effect_sd: dict[str, float]) -> Features:
+    """Arrays of the observations; registers their random effects as parameters with prior mean 0 and the kind's sd."""
+    for observation in observations:
+        for kind, name in observation.effects:
+            if kind in effect_sd:
+                parameters.add(f"effect/{kind}/{name}", 0.0, effect_sd[kind])
+    columns = _OperationColumns(parameters)
+    for position, observation in enumerate(observations):
+        columns.add(position, observation)
+    effects = [
+        (position, parameters.index[f"effect/{kind}/{name}"])
+        for position, observation in enumerate(observations)
+        for kind, name in observation.effects
+        if f"effect/{kind}/{name}" in parameters.index
+    ]
+    kernels = [sum(op.kernels for op in o.operations) * o.accumulation + o.update_kernels for o in observations]
+    return Features(
+        **columns.arrays(),
+        launches=np.array(kernels),
+        host_launches=np.array(kernels),
+        update_s=np.array([o.update_bytes / o.bandwidth_bytes_per_s for o in observations]),
+        log_measured=np.log([o.step_time_s for o in observations]),
+        weight=np.array([o.weight for o in observations]),
+        effect_owner=np.array([owner for owner, _ in effects], dtype=np.int64),
+        effect=np.array([parameter for _, parameter in effects], dtype=np.int64),
+    )
+
+
+class _OperationColumns:
+    """Collects one entry an operation."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        self._parameters = parameters
+        self._none = -1
+        self._rows: list[tuple[float, ...]] = []
+
+    def add(self, position: int, observation: Observation) -> None:
+        index = self._parameters.index
+        rates, batch = observation.rates, observation.batch_size
+        for operation in observation.operations:
+            op_class = operation.op_class if f"{observation.layout}/{operation.op_class}/b4" in index else "ew"
+            name = f"{observation.layout}/{op_class}"
+            size = 4 if operation.element_bytes >= 4 else 2
+            moved = operation.bytes.at(batch) * observation.accumulation
+            flops = operation.flops.at(batch) * observation.accumulation if op_class in GEMM else 0.0
+            engine = engine_of(op_class, size, observation.precision)
+            per_sm_clock = 0.0 if op_class in DEPTHWISE else rates.seconds_per_sm_clock
+            slope, slope_value, gain, kernel, kernel_value = self._shape(operation, name)
+            self._rows.append(
+                (
+                    position,
+                    flops * rates.seconds_per_flop[engine],
+                    flops * per_sm_clock,
+                    moved / observation.bandwidth_bytes_per_s,
+                    moved * rates.seconds_per_sm_clock,
+                    index.get(f"{name}/c", self._none),
+                    index[f"kappa{size}"],
+                    index[f"{name}/b{size}"],
+                    slope,
+                    slope_value,
+                    gain,
+                    kernel,
+                    kernel_value,
+                )
+            )
+
+    def _shape(self, operation: Operation, name: str) -> tuple[int, float, int, int, float]:
+        index, none = self._parameters.index, self._none
+        if operation.op_class in GROUPED:
+            width = min(max(operation.width, 4.0), 128.0)
+            resnext = operation.groups == 32 and operation.width <= 33
+            return index[f"{name}/width"], math.log(width / 32.0), index[f"{name}/resnext"] if resnext else none, none, 0.0
+        if operation.op_class in DEPTHWISE:
+            large = index[f"{name}/large"] if operation.kernel_size > 7 else none
+            return none, 0.0, large, index[f"{name}/kernel"], 1.0 / max(operation.kernel_size, 1) ** 2
+        return none, 0.0, none, none, 0.0
+
+    def arrays(self) -> dict[str, NDArray]:  # type: ignore[type-arg]
+        table = np.array(self._rows)
+        names = (
+            "owner", "arithmetic_s", "sm_clock_s", "bytes_s", "bytes_sm_s", "compute", "kappa", "moved",
+            "slope", "slope_value", "gain", "kernel", "kernel_value",
+        )  # fmt: skip
+        whole = {"owner", "compute", "kappa", "moved", "slope", "gain", "kernel"}
+        return {
+            name: table[:, column].astype(np.int64) if name in whole else table[:, column]
+            for column, name in enumerate(names)
+        }
+
+
+@dataclass
+class Prediction:
+    """ln(step time) of every observation before and after its effects, and the derivatives of the latter."""
+
+    log_plain: Vector
+    log_corrected: Vector
+    jacobian: NDArray[np.float64] | None
+
+
+def predict(features: Features, parameters: Parameters, values: Vector, host_s: float, norm: float, slopes: bool) -> Prediction:
+    """Evaluate the model at ``values`` (one for each parameter); derivatives only where ``slopes``."""
+    extended = np.append(values, 0.0)
+    index, count = parameters.index, len(features.launches)
+    f = features
+    kernel_weight = np.exp(extended[f.kernel]) * f.kernel_value
+    log_share = (
+        extended[f.compute] + extended[f.slope] * f.slope_value + extended[f.gain] - np.log1p(kernel_weight)
+    )
+    peak_s = f.arithmetic_s * np.exp(-log_share)
+    feed_s = f.sm_clock_s * np.exp(-extended[f.kappa])
+    beta = extended[index["beta"]]
+    moved_scale = np.exp(-extended[f.moved])
+    wire_s, port_s = f.bytes_s * moved_scale, f.bytes_sm_s * moved_scale * np.exp(-beta)
+    computing = peak_s + feed_s > wire_s + port_s
+    operation_s = np.where(computing, peak_s + feed_s, wire_s + port_s)
+    launch_s, step_s = math.exp(extended[index["launch"]]), math.exp(extended[index["step"]])
+    update_s = f.update_s * math.exp(-extended[index["optimizer"]])
+    device_s = np.bincount(f.owner, operation_s, count) + update_s + f.launches * launch_s
+    waiting_s = f.host_launches * host_s
+    together_s = (device_s**norm + waiting_s**norm) ** (1.0 / norm)
+    total_s = together_s + step_s
+    log_plain = np.log(total_s)
+    log_corrected = log_plain - np.bincount(f.effect_owner, extended[f.effect], count)
+    if not slopes:
+        return Prediction(log_plain, log_corrected, None)
+    chain = (device_s / together_s) ** (norm - 1.0) / total_s
+    columns = len(parameters) + 1
+    jacobian = np.zeros(count * columns)
+
+    def accumulate(parameter: Index, slope: Vector) -> None:
+        cell = f.owner * columns + np.where(parameter < 0, columns - 1, parameter)
+        jacobian[:] += np.bincount(cell, slope, count * columns)
+
+    by_peak, by_feed = np.where(computing, peak_s, 0.0), np.where(computing, feed_s, 0.0)
+    by_bytes, by_port = np.where(computing, 0.0, wire_s + port_s), np.where(computing, 0.0, port_s)
+    accumulate(f.compute, -by_peak)
+    accumulate(f.slope, -by_peak * f.slope_value)
+    accumulate(f.gain, -by_peak)
+    accumulate(f.kernel, by_peak * kernel_weight / (1.0 + kernel_weight))
+    accumulate(f.kappa, -by_feed)
+    accumulate(f.moved, -by_bytes)
+    accumulate(np.full(len(f.owner), index["beta"]), -by_port)
+    table = jacobian.reshape(count, columns)[:, :-1]
+    table[:, index["launch"]] += f.launches * launch_s
+    table[:, index["optimizer"]] -= update_s
+    table *= chain[:, None]
+    table[:, index["step"]] += step_s / total_s
+    np.add.at(table, (f.effect_owner, f.effect), -1.0)
+    return Prediction(log_plain, log_corrected, table)
