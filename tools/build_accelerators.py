@@ -41,6 +41,7 @@ def build(shared: Path) -> dict[str, str]:
         "accelerators.csv": to_csv(specifications.COLUMNS, built),
         "accelerator_sources.csv": to_csv(specifications.SOURCE_COLUMNS, sources),
         "accelerator_aliases.csv": to_csv(aliases.COLUMNS, aliases.build(shared)),
+        "driver_names.csv": to_csv(aliases.DRIVER_COLUMNS, aliases.build_driver_names(shared)),
         "cpus.csv": to_csv(hosts.CPU_COLUMNS, hosts.build_cpus(shared)),
         "links.csv": to_csv(hosts.LINK_COLUMNS, hosts.build_links(shared)),
         "networks.csv": to_csv(hosts.NETWORK_COLUMNS, hosts.build_networks(shared)),

@@ -13,7 +13,8 @@ from planner.hardware.names import NameParts, read_name, split_form
 from planner.hardware.tables import number, read_lines, read_rows, split_line, whole
 
 MEMORY_TOLERANCE = 0.08
-APPLE_GPU_SHARE = 0.75
+# The share of a Mac's memory that its GPU may have: two thirds up to 36 GB, three quarters above (RULE-APPLE).
+_APPLE_SMALL_GIB, _APPLE_SMALL_SHARE, _APPLE_SHARE = 36.0, 2 / 3, 3 / 4
 
 
 class Resolution(NamedTuple):
@@ -66,20 +67,30 @@ def accelerator(key: str) -> Accelerator:
 def resolve(name: str, *, memory_gib: float | None = None) -> Resolution:
     """The accelerator that ``name`` means; ``memory_gib`` per device tells versions apart where it is known.
 
-    A key of the table means itself. A name of several parts gives the likeliest, with an assumption sentence.
-    Raises UnknownNameError with suggestions, or with the reason where the name stands on the list of names that are
-    known to mean nothing we can plan for.
+    A name of several parts gives the likeliest, with an assumption sentence; a key of the table means itself, its
+    namesakes are the alternatives. Raises UnknownNameError with suggestions, or with the reason where the name stands
+    on the list of names that are known to mean nothing we can plan for.
     """
-    table = accelerators()
-    if name in table and memory_gib is None:
-        return Resolution(table[name], _shared_memory_assumption(name, table[name], None), ())
     reason = _unresolved().get(name.strip().casefold())
     if reason is not None:
         raise UnknownNameError("accelerator", name, (), reason)
+    folded = name.strip().casefold()
+    exact = _exact_names().get(folded)
+    if exact is not None and memory_gib is None:
+        return _as_written(name, accelerators()[exact])
     parts, candidates = _find(name)
     if not candidates:
         raise UnknownNameError("accelerator", name, _suggestions(parts))
     return _narrow(name, parts, candidates, memory_gib if memory_gib is not None else parts.memory_gib)
+
+
+def _as_written(name: str, device: Accelerator) -> Resolution:
+    """A key or a driver's own name: no doubt about the device, but others may go by the same model name."""
+    parts, candidates = _find(name)
+    namesakes = _narrow(name, parts, candidates, parts.memory_gib) if candidates else None
+    keys = (namesakes.accelerator.key, *namesakes.alternatives) if namesakes is not None else ()
+    assumption = _shared_memory_assumption(name, device, None)
+    return Resolution(device, assumption, tuple(key for key in keys if key != device.key))
 
 
 def same_name(name: str) -> tuple[Accelerator, ...]:
@@ -89,15 +100,14 @@ def same_name(name: str) -> tuple[Accelerator, ...]:
 
 
 def with_memory(device: Accelerator, memory_gib: float) -> Accelerator:
-    """The device with another memory size: Apple's chips, whose memory is the machine's."""
-    usable = memory_gib * APPLE_GPU_SHARE if device.stack == "mps" else memory_gib * _visible_share(device)
-    return replace(device, memory_bytes=memory_gib * GIB, usable_memory_bytes=usable * GIB)
-
-
-def _visible_share(device: Accelerator) -> float:
-    if device.memory_bytes is None or device.usable_memory_bytes is None:
-        return 1.0
-    return device.usable_memory_bytes / device.memory_bytes
+    """The device with another memory size: a Mac's, whose GPU has a share of the machine's memory."""
+    if device.stack == "mps":
+        share = _APPLE_SMALL_SHARE if memory_gib <= _APPLE_SMALL_GIB else _APPLE_SHARE
+    elif device.memory_bytes is not None and device.usable_memory_bytes is not None:
+        share = device.usable_memory_bytes / device.memory_bytes
+    else:
+        share = 1.0
+    return replace(device, memory_bytes=memory_gib * GIB, usable_memory_bytes=memory_gib * share * GIB)
 
 
 def _parse(row: dict[str, str]) -> Accelerator:
@@ -140,6 +150,16 @@ def _parse(row: dict[str, str]) -> Accelerator:
 def _aliases() -> dict[str, str]:
     """Model name -> its line of the alias table; lines are split when they are asked for."""
     return {line[: line.index(",")]: line for line in read_lines("accelerator_aliases.csv")[1:]}
+
+
+@cache
+def _exact_names() -> dict[str, str]:
+    """Folded key, or a driver's name that only one part has -> key."""
+    names = {key.casefold(): key for key in accelerators()}
+    for line in read_lines("driver_names.csv")[1:]:
+        name, key = line.split(",")
+        names[name.casefold()] = key
+    return names
 
 
 @cache
@@ -235,5 +255,5 @@ def _shared_memory_assumption(name: str, device: Accelerator, memory_gib: float 
 
 
 def _suggestions(parts: NameParts) -> list[str]:
-    names = near_misses(parts.core, _aliases())
+    names = near_misses(parts.core, _aliases()) or [name for name in _aliases() if name[:2] == parts.core[:2]][:3]
     return list(dict.fromkeys(_candidates(name)[0].key for name in names))

@@ -76,9 +76,7 @@ def default_link(accelerator: Accelerator, count: float, *, bridge: bool = False
     if accelerator.form_factor in ("SXM", "superchip"):
         meshed = accelerator.architecture in ("Pascal", "Volta") and "SXM3" not in accelerator.key
         return link("nvlink_mesh" if meshed else "nvswitch", accelerator)
-    if accelerator.pcie_gen in _PCIE:
-        return link(_PCIE[accelerator.pcie_gen], accelerator)
-    return Link("none", "unknown link", None, peer_access=False)
+    return pcie_link(accelerator)
 
 
 def link(kind: LinkKind, accelerator: Accelerator) -> Link:
@@ -86,7 +84,7 @@ def link(kind: LinkKind, accelerator: Accelerator) -> Link:
     if kind == "none":
         return Link("none", "no link", None, peer_access=False)
     if kind in _PCIE.values():
-        return _pcie_link(kind, accelerator)
+        return _pcie(kind, accelerator)
     if kind == "nvlink_bridge" and not _takes_bridge(accelerator):
         raise InputError(f"{accelerator.name} takes no NVLink bridge")
     if kind in ("nvlink_mesh", "nvswitch") and accelerator.form_factor not in ("SXM", "superchip"):
@@ -101,7 +99,14 @@ def _takes_bridge(accelerator: Accelerator) -> bool:
     )
 
 
-def _pcie_link(kind: LinkKind, accelerator: Accelerator) -> Link:
+def pcie_link(accelerator: Accelerator) -> Link:
+    """PCIe of the accelerator's own generation and width; a link of unknown speed where they are not known."""
+    if accelerator.pcie_gen not in _PCIE:
+        return Link("none", "unknown link", None, peer_access=False)
+    return _pcie(_PCIE[accelerator.pcie_gen], accelerator)
+
+
+def _pcie(kind: LinkKind, accelerator: Accelerator) -> Link:
     generation = int(kind[-1])
     lanes = accelerator.pcie_lanes
     full = _pcie_bytes_per_s()[generation]

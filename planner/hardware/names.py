@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-_VENDOR_WORDS = ("nvidia", "amd", "intel", "apple", "google", "aws", "habana", "geforce", "tesla", "radeon", "instinct")
-_COMMON_WORDS = ("gpu", "graphics", "card", "accelerator", "device", "generation", "design", "with", "edition", "series")
-_MINOR_WORDS = ("the", "tensor", "core", "cores", "superchip", "blackwell", "mega", "plus", "ac", "mps", "vws")
-_MEMORY_WORDS = ("hbm2", "hbm2e", "hbm3", "hbm3e")
-_NOISE = frozenset((*_VENDOR_WORDS, *_COMMON_WORDS, *_MINOR_WORDS, *_MEMORY_WORDS))
+_NOISE = frozenset(
+    {
+        *("nvidia", "amd", "intel", "apple", "google", "aws", "habana", "geforce", "tesla", "radeon", "instinct"),
+        *("gpu", "graphics", "card", "accelerator", "device", "generation", "design", "with", "edition", "series"),
+        *("the", "tensor", "core", "cores", "superchip", "blackwell", "plus", "h", "ac", "mps", "vws"),
+        *("hbm2", "hbm2e", "hbm3e"),
+    }
+)
 _FORM_WORDS = {
     "sxm": "sxm",
     "sxm2": "sxm2",
@@ -30,6 +33,9 @@ _FORM_WORDS = {
     "server": "server",
     "workstation": "workstation",
     "ws": "workstation",
+    "mig": "mig",
+    "mega": "sxm",
+    "hbm3": "sxm",
 }
 _MEMORY_UNITS = ("gib", "gb", "g")
 _PUNCTUATION = {ord(character): " " for character in "-_/,:()[]\"'@™®."}
@@ -52,13 +58,13 @@ def read_name(name: str) -> NameParts:
     """Take a driver's, cloud's or person's name of an accelerator apart; never fails."""
     words = name.casefold().translate(_PUNCTUATION).replace("max q", "maxq").split()
     if "mig" in words:
-        words = words[: words.index("mig")]
+        words = words[: words.index("mig") + 1]
     model: list[str] = []
     forms: set[str] = set()
     memory_gib: float | None = None
     for position, word in enumerate(words):
         following = words[position + 1] if position + 1 < len(words) else ""
-        size = _memory_gib(word)
+        size = _memory_gib(word.replace("q", "g") if word.endswith("q") else word)  # 'A10-24Q': a virtual GPU's 24 GB
         if size is not None:
             memory_gib = size
         elif word.isdigit() and following in _MEMORY_UNITS:

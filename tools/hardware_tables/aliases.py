@@ -9,12 +9,13 @@ from planner.hardware.names import NameParts, read_name
 
 HERE = Path(__file__).resolve().parent
 COLUMNS = ("name", "forms", "keys")
+DRIVER_COLUMNS = ("name", "key")
 # Prefixes people leave out when they type a consumer card's name: "4090", "1080 ti", "7900 xtx".
 OMITTED_PREFIXES = ("rtx", "gtx", "rx", "arc")
 FORM_FACTORS = {
     "laptop": "laptop",
     "laptop Max-Q": "laptop maxq",
-    "datacentre-PCIe": "pcie",
+    "datacentre-PCIe": "pcie",  # but NVL cards, which are PCIe cards too, are called NVL
     "SXM": "sxm",
     "OAM": "oam",
 }
@@ -44,6 +45,17 @@ def build(shared: Path) -> list[Row]:
     return rows
 
 
+def build_driver_names(shared: Path) -> list[Row]:
+    """Names as the driver writes them that belong to one part only: they leave no doubt."""
+    gathered = read_table(shared / "data" / "accelerators.csv")
+    names = [row["nvml_name"].casefold() for row in gathered]
+    return [
+        {"name": row["nvml_name"], "key": row["key"]}
+        for row in gathered
+        if row["nvml_name"] and row["vendor"] == "NVIDIA" and names.count(row["nvml_name"].casefold()) == 1
+    ]
+
+
 def _names(row: Row) -> list[str]:
     clouds = [entry.split("(")[0].strip() for entry in row["cloud_names"].split("|")]
     names = [row["key"], row["marketing_name"].split("(")[0], row["nvml_name"], *clouds]
@@ -59,6 +71,8 @@ def _forms(row: Row) -> str:
     words = FORM_FACTORS.get(row["form_factor"], "").split()
     said: NameParts = read_name(f"{row['key']} {row['marketing_name']} {row['nvml_name']}")
     words += sorted(said.forms - set(words))
+    if "nvl" in words:
+        words.remove("pcie")
     if row["form_factor"] == "SXM" and row["architecture"] in SXM_GENERATION:
         words.append(SXM_GENERATION[row["architecture"]])
     return " ".join(dict.fromkeys(words))
