@@ -110,7 +110,3 @@ def format_count(count: float | None) -> str:
             return f"{count / size:.3g}{suffix}"
     return f"{count:.0f}"
 
-
-def round_cents(usd: float) -> float:
-    """Money as a bill states it: whole cents, half up."""
-    return math.floor(usd * 100 + 0.5) / 100

@@ -1,0 +1,121 @@
+"""The commands by name. Only the one that is asked for is imported."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NamedTuple, NoReturn, Protocol, cast
+
+from planner import __version__
+from planner.errors import InputError, near_misses
+
+
+class CommandModule(Protocol):
+    """What a module under planner.cli that is a command provides."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, arguments: argparse.Namespace) -> int: ...
+
+
+class Command(NamedTuple):
+    module: str
+    help: str
+
+    def load(self) -> CommandModule:
+        from importlib import import_module
+
+        return cast(CommandModule, import_module(f"planner.cli.{self.module}"))
+
+
+COMMANDS = {
+    "estimate": Command("estimate", "where to train, how long it takes and what it costs"),
+    "gpus": Command("gpus", "list, search and show accelerators"),
+    "models": Command("models", "list, search and show models"),
+    "datasets": Command("datasets", "list, search and show data sets"),
+    "doctor": Command("doctor", "what is installed, found and missing, and how old the prices are"),
+}
+
+_EXAMPLES = """\
+examples:
+  gpuplanner estimate --model resnet50 --epochs 90
+  gpuplanner estimate -m bert-large -d squad -e 2 --where cloud --spot
+  gpuplanner estimate -m llama-3-8b --tokens 1B --gpus H100:8 -o json
+  gpuplanner gpus 'RTX 4090'
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaints are one sentence with a suggestion, raised as InputError."""
+
+    def error(self, message: str) -> NoReturn:
+        unknown = message.removeprefix("unrecognized arguments: ")
+        if unknown != message:
+            message = self._unknown(unknown.split()[0])
+        raise InputError(f"{message[0].lower()}{message[1:]} (see {self.prog} --help)")
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> object:
+        """A value's own complaint, with the flag it was given to."""
+        try:
+            return super()._get_value(action, arg_string)
+        except InputError as error:
+            flag = action.option_strings[-1] if action.option_strings else action.dest
+            raise InputError(f"{flag}: {error}") from error
+
+    def _unknown(self, word: str) -> str:
+        if not word.startswith("-"):
+            return f"there is no place for {word!r}"
+        flag = word.partition("=")[0]
+        near = near_misses(flag, self._option_string_actions, 1)
+        return f"unknown flag {flag}" + (f"; did you mean {near[0]}?" if near else "")
+
+
+def build_parser(only: str | None) -> argparse.ArgumentParser:
+    """The whole command line's parser, with the arguments of the command ``only`` (all names are listed in any case)."""
+    root = Parser(
+        prog="gpuplanner",
+        description="Where should I run this training, how long will it take, and what will it cost?",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    root.add_argument("--version", action="version", version=f"gpuplanner {__version__}")
+    _add_completion_flag(root)
+    subparsers = root.add_subparsers(metavar="COMMAND", parser_class=Parser)
+    for name, command in COMMANDS.items():
+        subparser = subparsers.add_parser(
+            name,
+            help=command.help,
+            description=command.help[0].upper() + command.help[1:] + ".",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        if name == only:
+            command.load().add_arguments(subparser)
+    return root
+
+
+def full_parser() -> argparse.ArgumentParser:
+    """The parser with every command's arguments, for shell completion."""
+    root = build_parser(None)
+    for action in root._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, command in COMMANDS.items():
+                command.load().add_arguments(action.choices[name])
+    return root
+
+
+class _PrintCompletion(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, namespace: object, values: object, option: object = None) -> None:
+        import shtab
+
+        print(shtab.complete(full_parser(), shell=str(values)))  # noqa: T201
+        parser.exit(0)
+
+
+def _add_completion_flag(root: argparse.ArgumentParser) -> None:
+    root.add_argument(
+        "--print-completion",
+        action=_PrintCompletion,
+        choices=("bash", "zsh", "tcsh"),
+        help="print a completion script: eval \"$(gpuplanner --print-completion bash)\"",
+    )

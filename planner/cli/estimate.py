@@ -1,0 +1,56 @@
+"""``gpuplanner estimate``: the main job."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from datetime import datetime
+
+from planner.cli.money import parse_currency
+from planner.cli.options import add_plan_arguments, experiment_request, question
+from planner.errors import NothingFitsError
+from planner.experiment.resolve import resolve_experiment
+from planner.plan.plan import Plan
+from planner.plan.planning import make_plan
+from planner.plan.world import open_world
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_plan_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    now = datetime.now().astimezone()
+    currency = parse_currency(arguments.currency)
+    experiment = resolve_experiment(experiment_request(arguments))
+    asked = question(arguments, now)
+    readable = arguments.output in ("table", "markdown")
+    plan = make_plan(
+        experiment,
+        asked,
+        open_world(),
+        now,
+        max_rows=arguments.max_rows,
+        by_machine=readable and arguments.group == "machine",
+    )
+    if arguments.output == "json":
+        from planner.cli.plan_json import write_json
+
+        write_json(plan, sys.stdout)
+    elif arguments.output == "csv":
+        from planner.cli.plan_json import write_csv
+
+        write_csv(plan, sys.stdout)
+    else:
+        from planner.cli.plan_table import plan_lines, plan_markdown
+
+        lines = plan_markdown(plan, currency) if arguments.output == "markdown" else plan_lines(plan, currency)
+        sys.stdout.write("\n".join(lines) + "\n")
+    return _exit_code(plan, limited=asked.limits.given)
+
+
+def _exit_code(plan: Plan, *, limited: bool) -> int:
+    """3 when nothing fits, or when limits were given that nothing meets; the rows were shown all the same."""
+    if not plan.estimates or (limited and plan.recommendation is None):
+        return NothingFitsError.exit_code
+    return 0

@@ -1,0 +1,98 @@
+"""``gpuplanner gpus``: the accelerators that are known, searched and shown."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from planner.cli.listing import add_listing_arguments, containing, first, write_records, write_table
+from planner.cli.table import Column
+from planner.errors import UnknownNameError
+from planner.hardware.accelerator import GIB, Accelerator
+from planner.hardware.catalog import accelerators, resolve
+from planner.units import UNKNOWN
+
+_COLUMNS = (
+    Column("key", width=24),
+    Column("name", width=30),
+    Column("arch.", width=13),
+    Column("GiB", "right"),
+    Column("GB/s", "right"),
+    Column("fp32", "right"),
+    Column("tf32", "right"),
+    Column("bf16", "right"),
+    Column("fp16", "right"),
+    Column("W", "right"),
+    Column("stack"),
+)
+_WHAT = "accelerators; dense TFLOP/s, matrix rates with fp32 accumulation"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_listing_arguments(parser, "accelerator")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    found, assumption = _found(arguments.name)
+    shown = first(found, arguments.max_rows)
+    if arguments.output in ("json", "csv"):
+        write_records("gpus", [_record(device) for device in shown], arguments.output)
+    else:
+        write_table(_COLUMNS, [_cells(device) for device in shown], len(found), _WHAT, arguments.output)
+        if len(shown) == 1 and shown[0].note:
+            sys.stdout.write(f"note: {shown[0].note}\n")
+    if assumption:
+        sys.stderr.write(f"gpuplanner: {assumption}\n")
+    return 0
+
+
+def _found(words: list[str]) -> tuple[list[Accelerator], str | None]:
+    """What the name resolves to, else all whose key, name or architecture contain the words."""
+    missing = None
+    if words:
+        try:
+            resolution = resolve(" ".join(words))
+            others = [accelerators()[key] for key in resolution.alternatives if key in accelerators()]
+            return [resolution.accelerator, *(other for other in others if other != resolution.accelerator)], resolution.assumption
+        except UnknownNameError as error:
+            missing = error
+    devices = list(accelerators().values())
+    matching = containing(words, devices, [f"{d.key} {d.name} {d.architecture} {d.vendor} {d.form_factor}" for d in devices])
+    if not matching and missing is not None:
+        raise missing
+    return matching, None
+
+
+def _cells(device: Accelerator) -> tuple[str, ...]:
+    return (
+        device.key,
+        device.name,
+        device.architecture,
+        _in(device.memory_bytes, GIB),
+        _in(device.bandwidth_bytes_per_s, 1e9),
+        *(
+            _in(rate, 1e12)
+            for rate in (
+                device.fp32_flops_per_s,
+                device.tf32_flops_per_s,
+                device.bf16_flops_per_s,
+                device.fp16_flops_per_s,
+            )
+        ),
+        _in(device.power_w, 1),
+        device.stack,
+    )
+
+
+def _in(value: float | None, unit: float) -> str:
+    """The value in the unit with at most one decimal below 100; unknown is '–'."""
+    if value is None:
+        return UNKNOWN
+    amount = value / unit
+    return f"{amount:,.0f}" if amount >= 100 or amount == int(amount) else f"{amount:.1f}"
+
+
+def _record(device: Accelerator) -> dict[str, Any]:
+    """Field by field; SI units, None where unknown."""
+    return {name: getattr(device, name) for name in Accelerator.__dataclass_fields__}

@@ -1,0 +1,66 @@
+"""The front door: find the command, run it, turn what goes wrong into one sentence and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from planner.cli.commands import COMMANDS, build_parser
+from planner.errors import InputError, PlannerError, UnknownNameError, near_misses
+
+EXIT_INTERRUPTED = 130
+
+
+def run() -> None:
+    """Entry point of the ``gpuplanner`` script."""
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command; returns the exit code: 0 ok, 1 failed, 2 wrong input, 3 nothing fits or meets the limits."""
+    try:
+        code = _dispatch(argv)
+        sys.stdout.flush()
+    except PlannerError as error:
+        _complain(str(error))
+        return error.exit_code
+    except BrokenPipeError:
+        _close_quietly()
+        return 0
+    except KeyboardInterrupt:
+        _complain("interrupted")
+        return EXIT_INTERRUPTED
+    except OSError as error:
+        if sys.stdout is None or sys.stdout.closed:
+            return 1
+        _complain(f"cannot go on: {error.strerror or error}")
+        _close_quietly()
+        return 1
+    return code
+
+
+def _dispatch(argv: Sequence[str]) -> int:
+    if sys.stdout is None:
+        raise PlannerError("there is nowhere to write the answer: standard output is closed")
+    name = argv[0] if argv and not argv[0].startswith("-") else None
+    if name is not None and name not in COMMANDS:
+        raise UnknownNameError("command", name, near_misses(name, COMMANDS), f"known are {', '.join(COMMANDS)}")
+    parser = build_parser(name)
+    if not argv:
+        parser.print_help()
+        return 0
+    arguments = parser.parse_args(argv)
+    if name is None:
+        raise InputError(f"say what to do: {', '.join(COMMANDS)} (gpuplanner --help)")
+    return COMMANDS[name].load().run(arguments)
+
+
+def _complain(message: str) -> None:
+    if sys.stderr is not None:
+        print(f"gpuplanner: {message}", file=sys.stderr)  # noqa: T201
+
+
+def _close_quietly() -> None:
+    """The reader has gone: keep the interpreter from complaining when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

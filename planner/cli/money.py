@@ -1,0 +1,35 @@
+"""Money as the user wants to read it: USD, or another currency at the rate they gave."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from planner.errors import InputError
+from planner.units import UNKNOWN, format_money
+
+
+class Currency(NamedTuple):
+    code: str = "USD"
+    per_usd: float = 1.0
+
+    def show(self, usd: float | None) -> str:
+        """'$6.82' in dollars, '6.27 EUR' otherwise; unknown is '–'."""
+        if usd is None:
+            return UNKNOWN
+        text = format_money(usd * self.per_usd)
+        return text if self.code == "USD" else f"{text.removeprefix('$')} {self.code}"
+
+
+def parse_currency(text: str | None) -> Currency:
+    """'EUR=0.92' is 0.92 euros a dollar. Raises InputError."""
+    if text is None:
+        return Currency()
+    code, _, rate = text.partition("=")
+    code = code.strip().upper()
+    try:
+        per_usd = float(rate)
+    except ValueError:
+        per_usd = 0.0
+    if not (code.isalpha() and len(code) == 3 and 0 < per_usd < 1e6):
+        raise InputError(f"--currency wants a code and units per USD, such as EUR=0.92, not {text!r}")
+    return Currency(code, per_usd)

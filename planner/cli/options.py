@@ -1,0 +1,149 @@
+"""The flags that describe an experiment and what the answer must meet, shared by every command that plans."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import datetime
+
+from planner.cli.values import count, not_negative, number, positive, probability, rows, whole
+from planner.errors import InputError
+from planner.experiment.resolve import ExperimentRequest
+from planner.plan.deadline import parse_deadline
+from planner.plan.question import Question
+from planner.plan.search import Limits, Sort
+
+_EPILOG = """\
+examples:
+  gpuplanner estimate --model resnet50 --epochs 90
+  gpuplanner estimate -m bert-base -d squad -e 2 --where cloud --spot --region 'us-*'
+  gpuplanner estimate -m vit_base_patch16_224 -e 300 --deadline 'tomorrow 09:00' --budget 60
+  gpuplanner estimate -m llama-3-8b --tokens 1B --gpus H100:8 --precision bf16 --zero 3 -o json
+"""
+
+
+def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EPILOG
+    _add_experiment(parser.add_argument_group("what is trained"))
+    _add_batch(parser.add_argument_group("how it is trained"))
+    _add_machines(parser.add_argument_group("where"))
+    _add_limits(parser.add_argument_group("what the answer must meet"))
+    _add_output(parser.add_argument_group("output"))
+
+
+def _add_experiment(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("-m", "--model", required=True, metavar="NAME", help="a model of the zoo (gpuplanner models)")
+    group.add_argument("-e", "--epochs", type=number, metavar="N", help="passes over the data set")
+    group.add_argument("-d", "--dataset", metavar="NAME", help="a data set (gpuplanner datasets)")
+    group.add_argument("--samples", type=count, metavar="N", help="samples per epoch, instead of a data set")
+    group.add_argument("--tokens", type=count, metavar="N", help="tokens in all, instead of epochs (300B)")
+    group.add_argument("--steps", type=count, metavar="N", help="optimizer steps in all, instead of epochs")
+    group.add_argument("--img-size", type=whole, metavar="N", help="pixels a side")
+    group.add_argument("--seq-length", "--seq-len", type=whole, metavar="N", help="tokens per sequence")
+    group.add_argument("--resume-epoch", type=number, default=0.0, metavar="N", help="epochs already trained")
+
+
+def _add_batch(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("-b", "--batch-size", "--per-device-train-batch-size", type=whole, metavar="N", help="samples per GPU and pass")
+    group.add_argument("--global-batch-size", type=whole, metavar="N", help="samples per optimizer step, all GPUs")
+    group.add_argument("--grad-accum-steps", "--gradient-accumulation-steps", type=whole, metavar="N", help="passes per optimizer step")
+    group.add_argument("--precision", metavar="NAME", help="amp (default), bf16, fp16, bf16-pure, fp16-pure, fp32, tf32, fp32-strict, fp8")
+    group.add_argument("--optimizer", "--opt", metavar="NAME", help="sgd, adam, adamw, adamw8bit, adafactor, lamb, rmsprop")
+    group.add_argument("--grad-ckpt", action="store_true", help="recompute activations to save memory")
+    group.add_argument("--zero", type=whole, default=0, metavar="STAGE", help="shard optimizer state (1), gradients (2), weights (3)")
+    group.add_argument("--lora-rank", type=whole, metavar="R", help="train low-rank adapters only")
+    group.add_argument("--compile", action="store_true", help="torch.compile")
+    group.add_argument("--channels-last", action="store_true", help="channels_last (NHWC) convolutions")
+    group.add_argument("--tuned", action="store_true", help="a vendor's tuned training script")
+    group.add_argument("-j", "--workers", type=whole, metavar="N", help="data loading workers per machine")
+
+
+def _add_machines(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--gpus", metavar="SPEC", help="H100:8, 80GB+:8 or 24GB..80GB (count per machine)")
+    group.add_argument("--num-nodes", type=whole, default=None, metavar="N", help="machines per job")
+    group.add_argument("--where", metavar="PLACES", help="laptop, workstation, cluster, cloud or providers, comma-separated")
+    group.add_argument("--region", metavar="GLOB", help="cloud regions, comma-separated: 'us-*'")
+    purchase = group.add_mutually_exclusive_group()
+    purchase.add_argument("--spot", action="store_true", help="spot prices only")
+    purchase.add_argument("--on-demand", action="store_true", help="on-demand prices only")
+    group.add_argument("--max-price", type=positive, metavar="USD", help="dearest hour, all nodes")
+    group.add_argument("--max-price-age", type=whole, default=365, metavar="DAYS", help="older prices are not ranked (365)")
+    group.add_argument("--country", metavar="CODE", help="electricity price of a country: DE, US-NY (default EU)")
+    group.add_argument("--electricity-price", type=not_negative, metavar="USD", help="per kWh, instead of a country's")
+
+
+def _add_limits(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--deadline", metavar="WHEN", help="12h, 'tomorrow 09:00', '2026-12-24 09:00'")
+    group.add_argument("--budget", type=positive, metavar="USD", help="the most the run may cost")
+    group.add_argument("--confidence", type=probability, default=0.9, metavar="P", help="probability to meet them (0.9)")
+    group.add_argument("--hour-value", type=not_negative, metavar="USD", help="what an hour of waiting is worth (2)")
+
+
+def _add_output(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--sort", choices=("value", "cost", "time"), default="value", help="order of the rows (value)")
+    group.add_argument("--group", choices=("machine", "offer"), default="machine", help="one row a machine, or every offer")
+    group.add_argument("-n", "--max-rows", type=rows, default=20, metavar="N", help="rows shown, 0 for all (20)")
+    group.add_argument("-o", "--output", choices=("table", "json", "csv", "markdown"), default="table", help="format (table)")
+    group.add_argument("--currency", metavar="EUR=0.92", help="show money in another currency, at your rate per USD")
+    group.add_argument("--offline", action="store_true", help="use no network (the packaged prices; today the only way)")
+
+
+def experiment_request(arguments: argparse.Namespace) -> ExperimentRequest:
+    return ExperimentRequest(
+        model=arguments.model,
+        dataset=arguments.dataset,
+        epochs=arguments.epochs,
+        samples=arguments.samples,
+        tokens=arguments.tokens,
+        steps=arguments.steps,
+        batch_size_per_gpu=arguments.batch_size,
+        global_batch_size=arguments.global_batch_size,
+        grad_accum_steps=arguments.grad_accum_steps,
+        image_size=arguments.img_size,
+        seq_length=arguments.seq_length,
+        precision=arguments.precision,
+        optimizer=arguments.optimizer,
+        grad_checkpointing=arguments.grad_ckpt,
+        zero_stage=arguments.zero,
+        lora_rank=arguments.lora_rank,
+        channels_last=arguments.channels_last,
+        compiled=arguments.compile,
+        tuned=arguments.tuned,
+        workers=arguments.workers,
+        resume_epoch=arguments.resume_epoch,
+    )
+
+
+def question(arguments: argparse.Namespace, now: datetime) -> Question:
+    """Where to look and what the answer must meet. Raises InputError."""
+    if arguments.num_nodes is not None and not 1 <= arguments.num_nodes <= 10_000:
+        raise InputError(f"--num-nodes must be between 1 and 10,000, not {arguments.num_nodes}")
+    if arguments.max_price_age < 0:
+        raise InputError(f"--max-price-age must be 0 or more days, not {arguments.max_price_age}")
+    sort: Sort = arguments.sort
+    return Question(
+        where=_words(arguments.where),
+        gpus=arguments.gpus,
+        num_nodes=arguments.num_nodes,
+        regions=_words(arguments.region),
+        purchases=("spot",) if arguments.spot else ("on_demand",) if arguments.on_demand else (),
+        max_price_usd_per_hour=arguments.max_price,
+        max_price_age_days=arguments.max_price_age,
+        country=arguments.country,
+        electricity_usd_per_kwh=arguments.electricity_price,
+        hour_value_usd=arguments.hour_value,
+        limits=Limits(
+            deadline=parse_deadline(arguments.deadline, now) if arguments.deadline else None,
+            budget_usd=arguments.budget,
+            confidence=arguments.confidence,
+            sort=sort,
+        ),
+    )
+
+
+def _words(text: str | None) -> tuple[str, ...]:
+    if text is None:
+        return ()
+    words = tuple(word.strip() for word in text.split(",") if word.strip())
+    if not words:
+        raise InputError(f"expected one or more names separated by commas, not {text!r}")
+    return words

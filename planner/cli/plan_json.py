@@ -1,0 +1,154 @@
+"""The plan for programs: JSON (schema_version 1, keys as in docs/json.md) and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+from planner.experiment.experiment import Experiment
+from planner.plan.plan import Estimate, Plan
+from planner.units import GIB, Interval
+
+SCHEMA_VERSION = 1
+
+
+def write_json(plan: Plan, out: TextIO) -> None:
+    import json
+
+    json.dump(plan_record(plan), out, ensure_ascii=False, indent=1, allow_nan=False)
+    out.write("\n")
+
+
+def write_csv(plan: Plan, out: TextIO) -> None:
+    """One line an estimate, intervals as three columns, the bill and the time parts as 'name=value' lists."""
+    import csv
+
+    rows = [_flat(estimate_record(estimate)) for estimate in plan.estimates]
+    columns = list(_flat(estimate_record(plan.estimates[0]))) if rows else ["rank"]
+    writer = csv.DictWriter(out, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+def plan_record(plan: Plan) -> dict[str, Any]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "generated_at": plan.generated_at.isoformat(timespec="seconds"),
+        "prices_as_of": plan.prices_as_of,
+        "experiment": experiment_record(plan.experiment),
+        "assumptions": list(plan.assumptions),
+        "warnings": list(plan.warnings),
+        "recommendation": plan.recommendation._asdict() if plan.recommendation else None,
+        "ranked_count": plan.ranked_count,
+        "estimates": [estimate_record(estimate) for estimate in plan.estimates],
+        "unranked": [{**estimate_record(estimate), "reason": estimate.reason} for estimate in plan.unranked],
+    }
+
+
+def experiment_record(experiment: Experiment) -> dict[str, Any]:
+    workload = experiment.workload
+    return {
+        "model": workload.name,
+        "task": workload.task,
+        "parameters": workload.parameters,
+        "forward_flops_per_sample": workload.forward_flops_per_sample,
+        "image_size": workload.image_size,
+        "seq_length": workload.seq_length,
+        "dataset": experiment.dataset.name if experiment.dataset else None,
+        "samples_per_epoch": experiment.samples_per_epoch,
+        "epochs": experiment.epochs,
+        "resume_epoch": experiment.resume_epoch,
+        "total_samples": experiment.total_samples,
+        "total_tokens": experiment.total_samples * workload.seq_length if workload.seq_length else None,
+        "precision": experiment.precision,
+        "optimizer": experiment.optimizer,
+        "batch_size_per_gpu": experiment.batch_size_per_gpu,
+        "global_batch_size": experiment.global_batch_size,
+        "grad_accum_steps": experiment.grad_accum_steps,
+        "grad_checkpointing": experiment.grad_checkpointing,
+        "zero_stage": experiment.zero_stage,
+        "lora_rank": experiment.lora_rank,
+        "channels_last": experiment.channels_last,
+        "compile": experiment.compiled,
+        "tuned": experiment.tuned,
+        "workers": experiment.workers,
+    }
+
+
+def estimate_record(row: Estimate) -> dict[str, Any]:
+    return {
+        "rank": row.rank,
+        "place": row.place,
+        "is_this_machine": row.is_this_machine,
+        "hypothetical": row.hypothetical,
+        "name": row.name,
+        "provider": row.provider,
+        "instance_type": row.instance_type,
+        "region": row.region,
+        "zone": row.zone,
+        "purchase": row.purchase,
+        "accelerator": row.accelerator,
+        "num_gpus": _number(row.num_gpus),
+        "num_nodes": row.num_nodes,
+        "stack": row.stack,
+        "precision": row.precision,
+        "fits": row.fits,
+        "memory_gib": {"required": _gib(row.memory_required_bytes), "available": _gib(row.memory_available_bytes)},
+        "batch_size_per_gpu": row.batch_size_per_gpu,
+        "grad_accum_steps": row.grad_accum_steps,
+        "global_batch_size": row.global_batch_size,
+        "step_time_s": _interval(row.step_time_s),
+        "samples_per_s": _interval(row.samples_per_s),
+        "time_s": _interval(row.time_s),
+        "finish_at": row.finish_at.isoformat(timespec="seconds") if row.finish_at else None,
+        "cost_usd": _interval(row.cost_usd),
+        "usd_per_hour": row.usd_per_hour,
+        "cost_parts": [part._asdict() for part in row.cost_parts],
+        "time_parts": [part._asdict() for part in row.time_parts],
+        "p_meets": row.p_meets,
+        "on_front": row.on_front,
+        "mfu": row.mfu,
+        "bound_by": row.bound_by,
+        "evidence": row.evidence,
+        "flags": list(row.flags),
+        "price_as_of": row.price_as_of,
+        "price_source": row.price_source,
+        "energy_kwh": row.energy_kwh,
+        "co2_kg": row.co2_kg,
+    }
+
+
+def _interval(value: Interval | None) -> dict[str, float | None]:
+    if value is None:
+        return {"p10": None, "p50": None, "p90": None}
+    return value._asdict()
+
+
+def _number(value: float) -> float:
+    return int(value) if value == int(value) else value
+
+
+def _gib(count: float | None) -> float | None:
+    return None if count is None else count / GIB
+
+
+def _flat(record: dict[str, Any]) -> dict[str, Any]:
+    """Nested values become ``key_sub`` columns; lists one cell."""
+    flat: dict[str, Any] = {}
+    for key, value in record.items():
+        if isinstance(value, dict):
+            flat.update({f"{key}_{name}": inner for name, inner in value.items()})
+        elif isinstance(value, list):
+            flat[key] = ";".join(_items(value))
+        else:
+            flat[key] = value
+    return flat
+
+
+def _items(values: list[Any]) -> Iterable[str]:
+    for value in values:
+        if isinstance(value, dict):
+            amount = value.get("usd", value.get("seconds"))
+            yield f"{value['name']}={'' if amount is None else amount}"
+        else:
+            yield str(value)

@@ -1,0 +1,186 @@
+"""The plan for people: what was assumed, what to do and why, the ranking, and what has no rank."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from planner.cli.money import Currency
+from planner.cli.table import Column, Style, markdown, render, styled, terminal_width, use_color
+from planner.experiment.resolve import describe
+from planner.plan.plan import Estimate, Plan
+from planner.plan.sentence import short_name
+from planner.units import UNKNOWN, Interval, format_duration
+
+BUY_WORDS = {"on_demand": "o-d", "spot": "spot", "owned": "own", "reserved": "res", "savings_plan": "sav", "capacity_block": "cap"}
+BINDS_WORDS = {"communication": "comm"}
+EVIDENCE_MARKS = {
+    "measured_here": "●",
+    "measured_same_gpu": "◕",
+    "measured_other_gpu": "◑",
+    "same_architecture": "◔",
+    "specs_only": "○",
+}
+LEGEND = (
+    "ev: evidence ● measured here ◕ same GPU ◑ other GPU ◔ architecture ○ specs only; "
+    "buy: o-d on demand; ?: a cost not known in full; *: hypothetical machine; !: price old"
+)
+
+_WIDE = 112
+_MEDIUM = 96
+_MAX_REASONS = 8
+
+
+class _Field(NamedTuple):
+    """A column, the narrowest screen it is shown on, and its text for a row."""
+
+    column: Column
+    min_width: int
+    text: Callable[[Estimate, Currency], str]
+
+
+def _rank(row: Estimate, _: Currency) -> str:
+    return str(row.rank) if row.rank is not None else "·"
+
+
+def _machine(row: Estimate, _: Currency) -> str:
+    if row.is_this_machine:
+        return "this machine"
+    name = row.instance_type or row.name
+    for prefix in ("Standard_",):
+        name = name.removeprefix(prefix)
+    return f"{name}*" if row.hypothetical else name
+
+
+def _where(row: Estimate, _: Currency) -> str:
+    if row.provider is None:
+        return row.place
+    return f"{row.provider} {row.zone or row.region or ''}".rstrip()
+
+
+def _gpus(row: Estimate, _: Currency) -> str:
+    name = short_name(row.accelerator_name)
+    if row.num_gpus == 0:
+        return f"CPU {name}"
+    nodes = f"{row.num_nodes}×" if row.num_nodes > 1 else ""
+    return f"{nodes}{row.num_gpus:g}×{name}"
+
+
+def _range(value: Interval | None, show: Callable[[float], str]) -> str:
+    return UNKNOWN if value is None else f"{show(value.p10)}–{show(value.p90)}"
+
+
+def _cost(row: Estimate, currency: Currency) -> str:
+    if row.cost_usd is None:
+        return UNKNOWN
+    mark = "?" if "cost_incomplete" in row.flags else ""
+    return currency.show(row.cost_usd.p50) + mark
+
+
+def _hourly(row: Estimate, currency: Currency) -> str:
+    if row.usd_per_hour is None:
+        return UNKNOWN
+    mark = "!" if "price_stale" in row.flags else ""
+    return f"{row.usd_per_hour * currency.per_usd:.2f}{mark}"
+
+
+def _finish(row: Estimate, _: Currency) -> str:
+    if row.finish_at is None:
+        return UNKNOWN
+    far = row.time_s is not None and row.time_s.p50 > 6 * 86400
+    return f"{row.finish_at:%d %b %Y}" if far else f"{row.finish_at:%a %H:%M}"
+
+
+_FIELDS = (
+    _Field(Column("#", "right"), 0, _rank),
+    _Field(Column("machine", width=20), 0, _machine),
+    _Field(Column("where", width=24), _WIDE, _where),
+    _Field(Column("GPUs", width=16), 0, _gpus),
+    _Field(Column("time", "right"), 0, lambda row, _: format_duration(row.time_s.p50 if row.time_s else None)),
+    _Field(Column("P10–P90"), _MEDIUM, lambda row, _: _range(row.time_s, format_duration)),
+    _Field(Column("done by", "right"), 64, _finish),
+    _Field(Column("cost", "right"), 0, _cost),
+    _Field(Column("P10–P90"), _MEDIUM, lambda row, currency: _range(row.cost_usd, currency.show)),
+    _Field(Column("$/h", "right"), 72, _hourly),
+    _Field(Column("buy"), 64, lambda row, _: BUY_WORDS.get(row.purchase, row.purchase)),
+    _Field(Column("binds"), 76, lambda row, _: BINDS_WORDS.get(row.bound_by or "", row.bound_by or UNKNOWN)),
+    _Field(Column("ev"), 79, lambda row, _: EVIDENCE_MARKS.get(row.evidence or "", UNKNOWN)),
+)
+
+
+def plan_lines(plan: Plan, currency: Currency) -> list[str]:
+    """The plan as lines for a terminal as wide as this one."""
+    width, color = terminal_width(), use_color()
+    lines = [styled(describe(plan.experiment), "bold", color), styled(_prices_line(plan), "dim", color), ""]
+    lines += _wrapped("Assumed", plan.assumptions, width, color)
+    lines += _wrapped("Warning", plan.warnings, width, color, "warn")
+    lines += [*_answer(plan, width, color), ""]
+    if plan.estimates:
+        fields = [field for field in _FIELDS if field.min_width <= width]
+        lines += render([field.column for field in fields], _cells(fields, plan.estimates, currency), _styles(plan), color=color)
+        lines += ["", *(styled(line, "dim", color) for line in textwrap.wrap(f"{_count(plan)}. {LEGEND}.", width))]
+    return lines + _unranked_lines(plan, width, color)
+
+
+def plan_markdown(plan: Plan, currency: Currency) -> list[str]:
+    lines = [f"# {describe(plan.experiment)}", "", _prices_line(plan), ""]
+    lines += [f"- Assumed: {text}" for text in plan.assumptions]
+    lines += [f"- Warning: {text}" for text in plan.warnings]
+    lines += ["", "\n".join(_answer(plan, 10_000, False)), ""]
+    lines += markdown([field.column for field in _FIELDS], _cells(_FIELDS, plan.estimates, currency))
+    lines += ["", f"{_count(plan)}. {LEGEND}."]
+    return lines + [f"- {line.strip()}" if line else line for line in _unranked_lines(plan, 10_000, False)]
+
+
+def _prices_line(plan: Plan) -> str:
+    return f"prices as of {plan.prices_as_of} (oldest shown)" if plan.prices_as_of else "no cloud prices shown"
+
+
+def _wrapped(title: str, texts: Sequence[str], width: int, color: bool, style: Style = "dim") -> list[str]:
+    lines = []
+    for text in texts:
+        wrapped = textwrap.wrap(text, width - len(title) - 2)
+        for number, line in enumerate(wrapped):
+            head = f"{title}: " if number == 0 else " " * (len(title) + 2)
+            lines.append(styled(head + line, style, color))
+    return [*lines, ""] if lines else []
+
+
+def _answer(plan: Plan, width: int, color: bool) -> list[str]:
+    if plan.recommendation is None:
+        text = "No row may be recommended: none meets the limits." if plan.estimates else "Nothing fits or is left to rank."
+        return [styled(text, "warn", color)]
+    text = f"Answer (#{plan.recommendation.rank}): {plan.recommendation.sentence}"
+    return [styled(line, "bold", color) for line in textwrap.wrap(text, width)]
+
+
+def _cells(fields: Sequence[_Field], rows: Sequence[Estimate], currency: Currency) -> list[list[str]]:
+    return [[field.text(row, currency) for field in fields] for row in rows]
+
+
+def _styles(plan: Plan) -> list[Style]:
+    chosen = plan.recommendation.rank if plan.recommendation else None
+    return ["bold" if row.rank == chosen else "plain" for row in plan.estimates]
+
+
+def _count(plan: Plan) -> str:
+    return f"{len(plan.estimates)} rows of {plan.ranked_count:,} ranked offers (-n 0 for all)"
+
+
+def _unranked_lines(plan: Plan, width: int, color: bool) -> list[str]:
+    """Reasons with how many rows each refuses and the first names, most rows first."""
+    by_reason: dict[str, list[Estimate]] = {}
+    for row in plan.unranked:
+        by_reason.setdefault(row.reason, []).append(row)
+    if not by_reason:
+        return []
+    ordered = sorted(by_reason.items(), key=lambda item: -len(item[1]))
+    lines = ["", styled(f"Not ranked: {len(plan.unranked):,}", "bold", color)]
+    for reason, rows in ordered[:_MAX_REASONS]:
+        names = list(dict.fromkeys(_machine(row, Currency()) for row in rows))
+        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        lines += textwrap.wrap(f"{len(rows):>6,}  {reason}: {shown}", width, subsequent_indent=" " * 8)
+    if len(ordered) > _MAX_REASONS:
+        lines.append(f"        and {len(ordered) - _MAX_REASONS} more reasons (-o json has them all)")
+    return lines

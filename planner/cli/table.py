@@ -1,0 +1,68 @@
+"""Text tables: columns that align, cells that never overflow, styles only where a terminal shows them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+Align = Literal["left", "right"]
+Style = Literal["plain", "bold", "dim", "warn"]
+
+_CODES: dict[Style, str] = {"plain": "", "bold": "\x1b[1m", "dim": "\x1b[2m", "warn": "\x1b[33m"}
+_RESET = "\x1b[0m"
+_FALLBACK_SIZE = (100, 24)
+
+
+class Column(NamedTuple):
+    """``width`` is the most a cell may take; longer ones end in an ellipsis."""
+
+    title: str
+    align: Align = "left"
+    width: int = 60
+
+
+def terminal_width() -> int:
+    """Columns of the terminal, ``$COLUMNS`` first; at least 40."""
+    return max(40, shutil.get_terminal_size(_FALLBACK_SIZE).columns)
+
+
+def use_color() -> bool:
+    """Styles are for terminals, and not where ``NO_COLOR`` is set (no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def styled(text: str, style: Style, color: bool) -> str:
+    return f"{_CODES[style]}{text}{_RESET}" if color and style != "plain" else text
+
+
+def shorten(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def render(columns: Sequence[Column], rows: Sequence[Sequence[str]], styles: Sequence[Style] = (), *, color: bool = False) -> list[str]:
+    """Lines of the table: a dim header, then the rows, each in its style."""
+    cells = [[shorten(cell, column.width) for cell, column in zip(row, columns, strict=True)] for row in rows]
+    widths = [max([len(column.title), *(len(row[i]) for row in cells)]) for i, column in enumerate(columns)]
+    lines = [styled(_line([column.title for column in columns], columns, widths), "dim", color)]
+    for number, row in enumerate(cells):
+        style = styles[number] if number < len(styles) else "plain"
+        lines.append(styled(_line(row, columns, widths), style, color))
+    return lines
+
+
+def markdown(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The same table as GitHub-flavoured Markdown."""
+    marks = ["---:" if column.align == "right" else "---" for column in columns]
+    lines = [[column.title for column in columns], marks, *rows]
+    return ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+
+
+def _line(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
+    padded = [
+        cell.rjust(width) if column.align == "right" else cell.ljust(width)
+        for cell, column, width in zip(cells, columns, widths, strict=True)
+    ]
+    return " ".join(padded).rstrip()

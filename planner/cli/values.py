@@ -1,0 +1,61 @@
+"""Types of flag values: each returns a checked value or raises InputError with one sentence."""
+
+from __future__ import annotations
+
+import math
+
+from planner.errors import InputError
+from planner.units import parse_count
+
+
+def whole(text: str) -> int:
+    """A whole number; its range is the experiment's to check."""
+    try:
+        return int(text.replace("_", "").replace(",", ""))
+    except ValueError:
+        raise InputError(f"expected a whole number, not {text!r}") from None
+
+
+def number(text: str) -> float:
+    """A finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise InputError(f"expected a number, not {text!r}") from None
+    if not math.isfinite(value):
+        raise InputError(f"expected a finite number, not {text!r}")
+    return value
+
+
+def positive(text: str) -> float:
+    """A finite number greater than zero."""
+    value = number(text)
+    if value <= 0:
+        raise InputError(f"expected a number greater than 0, not {text!r}")
+    return value
+
+
+def not_negative(text: str) -> float:
+    value = number(text)
+    if value < 0:
+        raise InputError(f"expected 0 or a positive number, not {text!r}")
+    return value
+
+
+def count(text: str) -> float:
+    """A positive count with an optional suffix: 1281167, 50k, 300M, 1.3B."""
+    return parse_count(text, "the count")
+
+
+def probability(text: str) -> float:
+    value = number(text)
+    if not 0 < value < 1:
+        raise InputError(f"expected a probability between 0 and 1 such as 0.9, not {text!r}")
+    return value
+
+
+def rows(text: str) -> int:
+    value = whole(text)
+    if value < 0:
+        raise InputError(f"-n must be 0 (all) or a positive number of rows, not {text!r}")
+    return value

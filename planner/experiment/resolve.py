@@ -1,0 +1,237 @@
+"""From what the user said to a complete experiment: every default taken becomes an assumption line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar, get_args
+
+from planner.errors import InputError, UnknownNameError, near_misses
+from planner.experiment.experiment import Experiment, Optimizer, Precision
+from planner.units import format_count
+from planner.workloads.catalog import load_workload
+from planner.workloads.datasets import Dataset, dataset
+from planner.workloads.resize import at_image_size, at_seq_length
+from planner.workloads.workload import Workload
+
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+OPTIMIZERS: tuple[Optimizer, ...] = get_args(Optimizer)
+
+Name = TypeVar("Name", bound=str)
+
+_MAX_BATCH = 1 << 24
+_MAX_EPOCHS = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentRequest:
+    """What the user said, flag by flag; None is "not said". Counts are already numbers, names still text."""
+
+    model: str
+    dataset: str | None = None
+    epochs: float | None = None
+    samples: float | None = None
+    tokens: float | None = None
+    steps: float | None = None
+    batch_size_per_gpu: int | None = None
+    global_batch_size: int | None = None
+    grad_accum_steps: int | None = None
+    image_size: int | None = None
+    seq_length: int | None = None
+    precision: str | None = None
+    optimizer: str | None = None
+    grad_checkpointing: bool = False
+    zero_stage: int = 0
+    lora_rank: int | None = None
+    channels_last: bool = False
+    compiled: bool = False
+    tuned: bool = False
+    workers: int | None = None
+    resume_epoch: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """How much is to be trained, and how that was found out."""
+
+    dataset: Dataset | None
+    samples_per_epoch: float
+    epochs: float
+    total_samples: float
+
+
+def resolve_experiment(request: ExperimentRequest) -> Experiment:
+    """The experiment the request describes. Raises InputError on unknown names, bad numbers and contradictions."""
+    _check_numbers(request)
+    _check_contradictions(request)
+    assumptions: list[str] = []
+    workload = _workload(request)
+    work = _work(request, workload, assumptions)
+    precision = _choice("precision", request.precision, PRECISIONS)
+    if precision is None:
+        precision = "amp"
+        assumptions.append("precision amp: autocast with fp32 master weights (change with --precision)")
+    optimizer = _choice("optimizer", request.optimizer, OPTIMIZERS)
+    if optimizer is None:
+        optimizer = _choice("optimizer", workload.optimizer, OPTIMIZERS) or "sgd"
+        assumptions.append(f"optimizer {optimizer}, the recipe's (change with --optimizer)")
+    assumptions += _batch_assumptions(request, workload)
+    assumptions += _software_assumptions(request)
+    return Experiment(
+        workload=workload,
+        dataset=work.dataset,
+        samples_per_epoch=work.samples_per_epoch,
+        epochs=work.epochs,
+        total_samples=work.total_samples,
+        precision=precision,
+        optimizer=optimizer,
+        batch_size_per_gpu=request.batch_size_per_gpu,
+        global_batch_size=request.global_batch_size,
+        grad_accum_steps=request.grad_accum_steps,
+        grad_checkpointing=request.grad_checkpointing,
+        zero_stage=request.zero_stage,
+        lora_rank=request.lora_rank,
+        channels_last=request.channels_last,
+        compiled=request.compiled,
+        tuned=request.tuned,
+        workers=request.workers,
+        resume_epoch=request.resume_epoch,
+        assumptions=tuple(assumptions),
+    )
+
+
+def _workload(request: ExperimentRequest) -> Workload:
+    workload = load_workload(request.model)
+    if request.image_size is not None and request.image_size != workload.image_size:
+        workload = at_image_size(workload, request.image_size)
+    if request.seq_length is not None and request.seq_length != workload.seq_length:
+        workload = at_seq_length(workload, request.seq_length)
+    return workload
+
+
+def _work(request: ExperimentRequest, workload: Workload, assumptions: list[str]) -> _Work:
+    data, per_epoch = _samples(request, workload, assumptions)
+    if request.tokens is not None:
+        total = request.tokens / _tokens_per_sample(workload)
+        return _Work(data, per_epoch or total, total / (per_epoch or total), total)
+    if request.steps is not None:
+        total = request.steps * _batch_of_a_step(request, workload, assumptions)
+        return _Work(data, per_epoch or total, total / (per_epoch or total), total)
+    if per_epoch is None:
+        raise InputError(f"{workload.name} has no default data set; say how much to train with -d, --samples, --tokens or --steps")
+    epochs = _epochs(request, data, assumptions)
+    if request.resume_epoch >= epochs:
+        raise InputError(f"--resume-epoch {request.resume_epoch:g} leaves nothing to train of {epochs:g} epochs")
+    return _Work(data, per_epoch, epochs, per_epoch * (epochs - request.resume_epoch))
+
+
+def _samples(request: ExperimentRequest, workload: Workload, assumptions: list[str]) -> tuple[Dataset | None, float | None]:
+    """The data set and its samples per epoch, in units of the workload's sample (one sequence for language models)."""
+    if request.samples is not None:
+        return None, request.samples
+    name = request.dataset
+    if name is None:
+        name = workload.default_dataset
+        if name is None:
+            return None, None
+        assumptions.append(f"data set {name}, the usual one for {workload.name} (change with -d or --samples)")
+    data = dataset(name)
+    if workload.seq_length is not None and data.tokens is not None and workload.task == "language-modeling":
+        return data, max(1.0, data.tokens / workload.seq_length)
+    return data, float(data.samples)
+
+
+def _tokens_per_sample(workload: Workload) -> int:
+    if workload.seq_length is None:
+        raise InputError(f"--tokens is for models of token sequences; {workload.name} takes {workload.sample_unit}s, say -e or --samples")
+    return workload.seq_length
+
+
+def _batch_of_a_step(request: ExperimentRequest, workload: Workload, assumptions: list[str]) -> int:
+    if request.global_batch_size is not None:
+        return request.global_batch_size
+    batch = (request.batch_size_per_gpu or workload.recipe_batch_size_per_gpu) * (request.grad_accum_steps or 1)
+    assumptions.append(f"a step of --steps is {batch:,} samples, one GPU's batch (fix it with --global-batch-size)")
+    return batch
+
+
+def _epochs(request: ExperimentRequest, data: Dataset | None, assumptions: list[str]) -> float:
+    if request.epochs is not None:
+        return request.epochs
+    if data is None or data.usual_epochs is None:
+        raise InputError("say how long to train: -e EPOCHS, --tokens or --steps")
+    assumptions.append(f"{data.usual_epochs:g} epochs, the usual recipe on {data.name} (change with -e)")
+    return data.usual_epochs
+
+
+def _batch_assumptions(request: ExperimentRequest, workload: Workload) -> list[str]:
+    if request.batch_size_per_gpu is not None or request.global_batch_size is not None:
+        return []
+    return [
+        f"batch {workload.recipe_batch_size_per_gpu:,} per GPU or the largest that fits below it, "
+        f"at most {workload.max_global_batch_size:,} in all: {workload.recipe_source} (fix with -b or --global-batch-size)"
+    ]
+
+
+def _software_assumptions(request: ExperimentRequest) -> list[str]:
+    if request.channels_last or request.compiled or request.tuned:
+        return []
+    return ["ordinary eager PyTorch, no channels_last, not compiled (--channels-last, --compile, --tuned)"]
+
+
+def _choice(what: str, text: str | None, known: tuple[Name, ...]) -> Name | None:
+    if text is None:
+        return None
+    folded = text.strip().lower().replace("_", "-")
+    for name in known:
+        if name == folded:
+            return name
+    raise UnknownNameError(what, text, near_misses(text, known), f"known are {', '.join(known)}")
+
+
+def _check_numbers(request: ExperimentRequest) -> None:
+    _between("--epochs", request.epochs, 0, _MAX_EPOCHS, exclusive=True)
+    _between("--batch-size", request.batch_size_per_gpu, 1, _MAX_BATCH)
+    _between("--global-batch-size", request.global_batch_size, 1, _MAX_BATCH)
+    _between("--grad-accum-steps", request.grad_accum_steps, 1, 1 << 16)
+    _between("--img-size", request.image_size, 8, 8192)
+    _between("--seq-length", request.seq_length, 1, 1 << 22)
+    _between("--lora-rank", request.lora_rank, 1, 65536)
+    _between("--zero", request.zero_stage, 0, 3)
+    _between("--workers", request.workers, 0, 4096)
+    _between("--resume-epoch", request.resume_epoch, 0, _MAX_EPOCHS)
+
+
+def _between(flag: str, value: float | None, low: float, high: float, *, exclusive: bool = False) -> None:
+    """Raise InputError unless value lies in the range; NaN lies in none."""
+    if value is None or (low < value <= high) or (value == low and not exclusive):
+        return
+    bound = f"greater than {low:g}" if exclusive else f"at least {low:g}"
+    raise InputError(f"{flag} must be {bound} and at most {high:,.0f}, not {value:g}")
+
+
+def _check_contradictions(request: ExperimentRequest) -> None:
+    amounts = [flag for flag, value in (("--epochs", request.epochs), ("--tokens", request.tokens), ("--steps", request.steps)) if value]
+    if len(amounts) > 1:
+        raise InputError(f"{' and '.join(amounts)} contradict each other: say how long to train once")
+    if request.dataset is not None and request.samples is not None:
+        raise InputError("--dataset and --samples contradict each other: give one of them")
+    if request.resume_epoch and request.epochs is None:
+        raise InputError("--resume-epoch needs --epochs, the epoch at which training ends")
+    batch, accum, total = request.batch_size_per_gpu, request.grad_accum_steps or 1, request.global_batch_size
+    if batch and total and total % (batch * accum):
+        raise InputError(
+            f"--global-batch-size {total} is not a multiple of --batch-size {batch}"
+            + (f" x --grad-accum-steps {accum}" if accum > 1 else "")
+        )
+
+
+def describe(experiment: Experiment) -> str:
+    """One line: 'resnet50 · imagenet · 90 epochs · amp'."""
+    parts = [experiment.workload.name]
+    if experiment.dataset is not None:
+        parts.append(experiment.dataset.name)
+    else:
+        parts.append(f"{format_count(experiment.samples_per_epoch)} samples")
+    parts.append(f"{experiment.epochs:g} epochs" if experiment.epochs != 1 else "1 epoch")
+    parts.append(experiment.precision)
+    return " · ".join(parts)

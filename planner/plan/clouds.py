@@ -1,0 +1,106 @@
+"""Cloud candidates: the catalogue's machines with the offers that answer the question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
+
+from planner.hardware.accelerator import Accelerator
+from planner.hardware.catalog import accelerator, accelerators
+from planner.hardware.cpus import cpu
+from planner.hardware.interconnect import Network, link
+from planner.hardware.machine import Machine, cpu_machine
+from planner.plan.candidates import Candidate, Tariff
+from planner.units import GIB
+from pricing.offer import InstanceType, Offer
+from pricing.query import OfferQuery, matches, unranked_reason
+
+
+def cloud_machine(kind: InstanceType, num_nodes: int = 1) -> tuple[Machine, str]:
+    """The machine behind an instance type, and why it cannot be planned with ("" where it can)."""
+    host = cpu(kind.cpu) if kind.cpu else None
+    ram_bytes = kind.memory_gib * GIB if kind.memory_gib else None
+    blocked = ""
+    if kind.accelerator in accelerators():
+        device = accelerator(kind.accelerator)
+        blocked = "" if device.trains else device.note
+    elif kind.accelerator:
+        device, blocked = _unknown_device(kind.accelerator), "its accelerator is in no table"
+    elif host is not None and kind.vcpus:
+        device = cpu_machine(host, kind.vcpus, ram_bytes).accelerator
+    else:
+        device, blocked = _unknown_device("CPU"), "its CPU model is not known"
+    machine = Machine(
+        name=f"{kind.provider} {kind.instance_type}",
+        accelerator=device,
+        num_gpus=kind.num_gpus,
+        num_nodes=num_nodes,
+        link=link(kind.link, device) if kind.num_gpus > 1 else None,
+        network=_network(kind),
+        cpu=host,
+        vcpus=kind.vcpus,
+        ram_bytes=ram_bytes,
+        local_disk_bytes=kind.local_disk_gb * 1e9 if kind.local_disk_gb is not None else None,
+    )
+    return machine, blocked
+
+
+def _network(kind: InstanceType) -> Network | None:
+    if kind.network_gbit_s is None:
+        return None
+    return Network(kind.network or "network", kind.network_gbit_s * 1e9 / 8, kind.rdma)
+
+
+def _unknown_device(name: str) -> Accelerator:
+    return Accelerator(name, name, "gpu", "", "", "", "none", trains=False)
+
+
+class CloudQuestion(NamedTuple):
+    """Which cloud offers to consider: the price filter, the day, the nodes of a job, and how old a price may be."""
+
+    query: OfferQuery
+    today: date
+    num_nodes: int
+    max_age_days: int
+
+
+def cloud_candidates(
+    offers: list[Offer],
+    kinds: Mapping[tuple[str, str], InstanceType],
+    question: CloudQuestion,
+    wanted: Callable[[Machine], bool],
+    tariff: Callable[[str], Tariff],
+) -> Iterator[Candidate]:
+    """One candidate an instance type that has a matching offer.
+
+    ``offers`` must be sorted by provider and type, as the catalogue gives them; ``tariff`` is asked by provider.
+    """
+    for key, group in groupby(offers, itemgetter(0, 1)):
+        kind = kinds[key]
+        matching = [offer for offer in group if matches(offer, kind, question.query, question.today)]
+        if not matching:
+            continue
+        machine, blocked = cloud_machine(kind, question.num_nodes)
+        if not wanted(machine):
+            continue
+        refused = _refused(matching, kind, question)
+        yield Candidate(
+            name=kind.instance_type,
+            place="cloud",
+            machine=machine,
+            tariff=tariff(kind.provider),
+            offers=tuple(offer for offer in matching if offer not in refused) if refused else tuple(matching),
+            refused=tuple(refused.items()),
+            blocked=kind.unranked or blocked,
+            provider=kind.provider,
+            instance_type=kind.instance_type,
+        )
+
+
+def _refused(offers: list[Offer], kind: InstanceType, question: CloudQuestion) -> dict[Offer, str]:
+    """The offers that cannot be ranked, each with its reason."""
+    reasons = ((offer, unranked_reason(offer, kind, question.today, question.max_age_days)) for offer in offers)
+    return {offer: reason for offer, reason in reasons if reason}

@@ -1,0 +1,226 @@
+"""The user's configuration file: own machines, electricity, how purchases are written off.
+
+    country = "DE"
+    electricity_usd_per_kwh = 0.30
+    hour_value_usd = 2
+
+    [ownership]
+    lifetime_years = 3
+    resale_share = 0.3
+    use_share = 0.5
+
+    [this_machine]
+    power_w = 350           # at the wall, while training
+    purchase_usd = 2500
+
+    [[machine]]
+    name = "lab"
+    place = "cluster"       # laptop, workstation or cluster
+    gpu = "A100 80GB"
+    count = 8               # per node
+    nodes = 1
+    purchase_usd = 120000
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from planner.errors import InputError, near_misses
+from planner.plan.plan import PLACES, Place
+
+OWN_PLACES: tuple[Place, ...] = PLACES[:3]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnershipTerms:
+    """How a purchase is written off; the defaults are assumptions that every answer states."""
+
+    lifetime_years: float = 3.0
+    resale_share: float = 0.3
+    use_share: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class ThisMachine:
+    """What only its owner knows of this machine."""
+
+    power_w: float | None = None
+    purchase_usd: float | None = None
+    usd_per_hour: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnMachine:
+    """A machine the user described; ``power_w`` is wall power of one node while training."""
+
+    name: str
+    place: Place
+    gpu: str
+    count: int = 1
+    nodes: int = 1
+    link: str | None = None
+    network: str | None = None
+    cpu: str | None = None
+    vcpus: float | None = None
+    ram_gb: float | None = None
+    power_w: float | None = None
+    purchase_usd: float | None = None
+    usd_per_hour: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What the file says; every field has a default, so that no file is a valid configuration."""
+
+    country: str | None = None
+    electricity_usd_per_kwh: float | None = None
+    hour_value_usd: float | None = None
+    ownership: OwnershipTerms = OwnershipTerms()
+    this_machine: ThisMachine = ThisMachine()
+    machines: tuple[OwnMachine, ...] = ()
+
+
+def config_path() -> Path:
+    """``$GPUPLANNER_CONFIG``, or ``gpuplanner/config.toml`` in the user's configuration directory."""
+    override = os.environ.get("GPUPLANNER_CONFIG")
+    if override:
+        return Path(override)
+    from platformdirs import user_config_path
+
+    return user_config_path("gpuplanner", appauthor=False) / "config.toml"
+
+
+def load_config(path: Path | None = None) -> Config:
+    """The configuration in ``path`` (default: :func:`config_path`). No file is the default configuration.
+
+    Raises InputError, with the file's name and what is wrong in it.
+    """
+    chosen = path or config_path()
+    try:
+        if path is None and "GPUPLANNER_CONFIG" not in os.environ and not chosen.is_file():
+            return Config()
+        text = chosen.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read the configuration {chosen}: {_reason(error)}") from error
+    import tomllib
+
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"the configuration {chosen} is not valid TOML: {error}") from error
+    try:
+        return _config(table)
+    except InputError as error:
+        raise InputError(f"in the configuration {chosen}: {error}") from error
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror or str(error) if isinstance(error, OSError) else "it is not UTF-8 text"
+
+
+class _Field(NamedTuple):
+    """How one key is read: a number within bounds (low excluded unless ``or_zero``), or a text."""
+
+    low: float = 0.0
+    high: float = 1e12
+    or_zero: bool = False
+    whole: bool = False
+    text: bool = False
+
+
+_TEXT = _Field(text=True)
+_TOP = {
+    "country": _TEXT,
+    "electricity_usd_per_kwh": _Field(high=100, or_zero=True),
+    "hour_value_usd": _Field(high=1e6, or_zero=True),
+}
+_OWNERSHIP = {
+    "lifetime_years": _Field(high=50),
+    "resale_share": _Field(high=1, or_zero=True),
+    "use_share": _Field(high=1),
+}
+_THIS_MACHINE = {"power_w": _Field(high=1e6), "purchase_usd": _Field(or_zero=True), "usd_per_hour": _Field(or_zero=True, high=1e6)}
+_MACHINE = {
+    "name": _TEXT,
+    "place": _TEXT,
+    "gpu": _TEXT,
+    "count": _Field(high=1024, whole=True),
+    "nodes": _Field(high=10000, whole=True),
+    "link": _TEXT,
+    "network": _TEXT,
+    "cpu": _TEXT,
+    "vcpus": _Field(high=10000),
+    "ram_gb": _Field(high=1e6),
+    "power_w": _Field(high=1e6),
+    "purchase_usd": _Field(or_zero=True),
+    "usd_per_hour": _Field(or_zero=True, high=1e6),
+}
+
+
+def _config(table: Mapping[str, Any]) -> Config:
+    sections = {"ownership", "this_machine", "machine"}
+    _known(table, sections | set(_TOP), "")
+    values = _read({key: value for key, value in table.items() if key not in sections}, _TOP, "")
+    return Config(
+        **values,
+        ownership=OwnershipTerms(**_section(table, "ownership", _OWNERSHIP)),
+        this_machine=ThisMachine(**_section(table, "this_machine", _THIS_MACHINE)),
+        machines=tuple(_own_machine(entry, number) for number, entry in enumerate(_machine_tables(table), start=1)),
+    )
+
+
+def _machine_tables(table: Mapping[str, Any]) -> list[Any]:
+    entries = table.get("machine", [])
+    if not isinstance(entries, list):
+        raise InputError("machine must be written as [[machine]], once for each machine")
+    return entries
+
+
+def _section(table: Mapping[str, Any], name: str, fields: Mapping[str, _Field]) -> dict[str, Any]:
+    section = table.get(name, {})
+    if not isinstance(section, dict):
+        raise InputError(f"{name} must be a table, written as [{name}]")
+    return _read(section, fields, f"{name}.")
+
+
+def _own_machine(entry: Any, number: int) -> OwnMachine:
+    where = f"machine {number}: "
+    if not isinstance(entry, dict):
+        raise InputError("machine must be written as [[machine]], once for each machine")
+    values = _read(entry, _MACHINE, where)
+    for required in ("name", "place", "gpu"):
+        if required not in values:
+            raise InputError(f"{where}{required} is missing")
+    if values["place"] not in OWN_PLACES:
+        raise InputError(f"{where}place must be {', '.join(OWN_PLACES[:-1])} or {OWN_PLACES[-1]}, not {values['place']!r}")
+    return OwnMachine(**values)
+
+
+def _read(section: Mapping[str, Any], fields: Mapping[str, _Field], where: str) -> dict[str, Any]:
+    _known(section, fields, where)
+    return {key: _text_or_number(where + key, value, fields[key]) for key, value in section.items()}
+
+
+def _known(section: Mapping[str, Any], fields: Mapping[str, object] | set[str], where: str) -> None:
+    for key in section:
+        if key not in fields:
+            near = near_misses(key, fields)
+            raise InputError(f"{where}{key} is not a setting" + (f"; did you mean {near[0]}?" if near else ""))
+
+
+def _text_or_number(name: str, value: Any, field: _Field) -> Any:
+    if field.text:
+        if not isinstance(value, str) or not value.strip():
+            raise InputError(f"{name} must be a text in quotes")
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float) or (field.whole and not isinstance(value, int)):
+        raise InputError(f"{name} must be a {'whole number' if field.whole else 'number'}, not {value!r}")
+    if not (field.low < value <= field.high or (field.or_zero and value == field.low)):
+        bound = "at least 0" if field.or_zero else "greater than 0"
+        raise InputError(f"{name} must be {bound} and at most {field.high:,.0f}, not {value}")
+    return value

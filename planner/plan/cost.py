@@ -1,0 +1,97 @@
+"""The bill of a run: charges by the hour and once, each a line with its source, rounded to the cent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from datetime import date
+from typing import NamedTuple
+
+from planner.plan.plan import CostPart
+from planner.units import SECONDS_PER_HOUR, Interval
+from pricing.age import age_days, is_stale
+from pricing.offer import Offer
+from pricing.rates import Billing
+
+SPOT_MOVE = 0.4
+"""A spot price moves about 40 % in 60 days (GCP H100 spot, 2026-04 to 2026-08)."""
+
+SPOT_MOVE_DAYS = 60.0
+MAX_SPOT_SPREAD = 1.0
+"""Spread in ln beyond which an old spot price says nothing more."""
+
+
+class Charge(NamedTuple):
+    """``usd_per_hour`` for as long as the run lasts plus ``usd_once``; a None price is unknown, not free.
+
+    ``billing`` rounds the time up to the provider's step; None charges every second.
+    """
+
+    name: str
+    usd_per_hour: float | None
+    usd_once: float | None
+    source: str
+    billing: Billing | None = None
+
+    @property
+    def known(self) -> bool:
+        return self.usd_per_hour is not None and self.usd_once is not None
+
+    def usd(self, seconds: float) -> float | None:
+        if self.usd_per_hour is None or self.usd_once is None:
+            return None
+        hours = seconds / SECONDS_PER_HOUR if self.billing is None else self.billing.billed_hours(seconds)
+        return self.usd_per_hour * hours + self.usd_once
+
+
+def bill(charges: Iterable[Charge], seconds: float) -> tuple[CostPart, ...]:
+    """The lines for a run of ``seconds``, each rounded to the cent."""
+    lines = []
+    for charge in charges:
+        usd = charge.usd(seconds)
+        lines.append(CostPart(charge.name, None if usd is None else cents(usd) / 100, charge.source))
+    return tuple(lines)
+
+
+def cents(usd: float) -> int:
+    """Whole cents, half up: a bill's unit."""
+    return math.floor(usd * 100 + 0.5)
+
+
+def total_cents(charges: Iterable[Charge], seconds: float) -> int:
+    """The sum of the known lines as a bill states it: each rounded to the cent before they are added."""
+    amounts = (charge.usd(seconds) for charge in charges)
+    return sum(cents(usd) for usd in amounts if usd is not None)
+
+
+def total_usd(charges: Iterable[Charge], seconds: float) -> float:
+    return total_cents(charges, seconds) / 100
+
+
+def cost_interval(charges: Sequence[Charge], seconds: Interval, price_spread: float = 0.0) -> Interval:
+    """P50 is the bill's total; the ends follow the time's and, in quadrature, the price's own spread (in ln)."""
+    middle = total_usd(charges, seconds.p50)
+    if middle <= 0:
+        return Interval(middle, middle, middle)
+    low, high = (math.log(max(total_usd(charges, end), 0.01) / middle) for end in (seconds.p10, seconds.p90))
+    return Interval(
+        middle * math.exp(-math.hypot(min(low, 0.0), price_spread)),
+        middle,
+        middle * math.exp(math.hypot(max(high, 0.0), price_spread)),
+    )
+
+
+class PriceAge(NamedTuple):
+    """Whether a price is too old to trust as it stands, and how far in ln it may have moved by the P90."""
+
+    stale: bool
+    spread: float
+
+
+def price_age(offer: Offer, today: date) -> PriceAge:
+    """Spot prices wander with the root of their age; list prices are taken to stand until they are seen to move."""
+    stale = is_stale(offer.purchase, offer.price_as_of, today)
+    if offer.purchase != "spot":
+        return PriceAge(stale, 0.0)
+    days = max(0, age_days(offer.price_as_of, today))
+    return PriceAge(stale, min(MAX_SPOT_SPREAD, math.log1p(SPOT_MOVE) * math.sqrt(days / SPOT_MOVE_DAYS)))

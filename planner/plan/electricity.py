@@ -1,0 +1,53 @@
+"""What a kilowatt-hour costs by country, and what the wall sees of a device's watts."""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from planner.errors import UnknownNameError, near_misses
+
+_TABLE = Path(__file__).parent.parent / "data" / "electricity.csv"
+
+DEFAULT_COUNTRY = "EU"
+
+PSU_EFFICIENCY = 0.91
+"""Share of wall power that reaches the parts: a home power supply loses 8-10 % (assumption; 80 PLUS Gold at half load)."""
+
+PUE = {"aws": 1.2, "gcp": 1.12, "azure": 1.12}
+"""Data-centre overhead by provider (Green Algorithms default_PUE.csv)."""
+
+UNKNOWN_SITE_PUE = 1.56
+"""Mean of the Uptime Institute's 2024 survey, for a site that publishes none."""
+
+
+class ElectricityPrice(NamedTuple):
+    """USD per kWh with where it comes from; ``country`` is an ISO code, or US-STATE."""
+
+    country: str
+    usd_per_kwh: float
+    source: str
+
+
+@cache
+def electricity_prices() -> dict[str, ElectricityPrice]:
+    with _TABLE.open(encoding="utf-8", newline="") as table:
+        return {
+            row["country"]: ElectricityPrice(
+                row["country"], float(row["usd_per_kwh"]), f"{row['what']} {row['as_of'][:7]}, {row['source']}"
+            )
+            for row in csv.DictReader(table)
+        }
+
+
+def electricity_price(country: str | None) -> ElectricityPrice:
+    """The price of the country, or the EU household average. Raises UnknownNameError for one without a sourced price."""
+    table = electricity_prices()
+    name = (country or DEFAULT_COUNTRY).strip().upper()
+    if name not in table:
+        raise UnknownNameError(
+            "country", country or "", near_misses(name, table), f"known are {', '.join(table)}; or say --electricity-price USD_PER_KWH"
+        )
+    return table[name]

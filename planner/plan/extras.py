@@ -1,0 +1,64 @@
+"""What a rented run pays beside the machine (disk, egress), and how often its spot machines are taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from planner.experiment.experiment import Experiment
+from planner.plan.candidates import Tariff
+from planner.plan.cost import Charge
+from planner.plan.timeline import checkpoint_bytes
+from planner.units import Interval
+from pricing.interruption import Interruptions
+from pricing.offer import Offer
+from pricing.rates import HOURS_PER_MONTH, billing, disk_rate, egress_rates, egress_usd
+
+SYSTEM_DISK_GB = 50.0
+"""Operating system, driver, container and Python environment (assumption)."""
+
+KEPT_CHECKPOINTS = 2
+"""The newest checkpoint and the one before it, in case the newest is torn (assumption)."""
+
+
+def tariffs(experiment: Experiment, interruptions: Interruptions, num_nodes: int) -> Callable[[str], Tariff]:
+    """The tariff by provider: disk on every node, egress of the results once, the spot machines' interruptions."""
+    known: dict[str, Tariff] = {}
+    rates: dict[tuple[str, str], Interval] = {}
+
+    def rate(offer: Offer) -> Interval:
+        key = (offer.instance_type, offer.region)
+        if key not in rates:
+            found = interruptions.of(offer.provider, offer.instance_type, offer.region)
+            rates[key] = Interval(found.low_per_hour, found.per_hour, found.high_per_hour)
+        return rates[key]
+
+    def tariff(provider: str) -> Tariff:
+        if provider not in known:
+            charges = (_disk(provider, disk_gb(experiment), num_nodes), _egress(provider, experiment))
+            known[provider] = Tariff(charges, billing(provider), rate)
+        return known[provider]
+
+    return tariff
+
+
+def disk_gb(experiment: Experiment) -> float:
+    """What one machine's disk must hold: the system, the data set and the newest checkpoints. GB."""
+    data = experiment.dataset
+    data_bytes = data.bytes if data is not None and data.bytes is not None else 0.0
+    return SYSTEM_DISK_GB + (data_bytes + KEPT_CHECKPOINTS * checkpoint_bytes(experiment)) / 1e9
+
+
+def _disk(provider: str, gigabytes: float, num_nodes: int) -> Charge:
+    rate = disk_rate(provider)
+    if rate is None:
+        return Charge("disk", None, None, f"no disk rate of {provider} is known")
+    hourly = rate.value * gigabytes / HOURS_PER_MONTH * num_nodes
+    return Charge("disk", hourly, 0.0, f"{gigabytes:.0f} GB a node; {rate.source}")
+
+
+def _egress(provider: str, experiment: Experiment) -> Charge:
+    gigabytes = checkpoint_bytes(experiment) / 1e9
+    usd = egress_usd(provider, gigabytes)
+    if usd is None:
+        return Charge("egress", None, None, f"no egress rate of {provider} is known")
+    return Charge("egress", 0.0, usd, f"{gigabytes:.2g} GB of results; {egress_rates(provider)[0].source}")

@@ -1,0 +1,24 @@
+"""Probability that a quantity stays below a limit, read from its P10, P50 and P90."""
+
+from __future__ import annotations
+
+import math
+
+from planner.units import Interval
+
+Z90 = 1.2815515655446004
+"""The standard normal's 90 % quantile."""
+
+
+def p_below(quantity: Interval, limit: float) -> float:
+    """P(quantity <= limit) for a split log-normal through the three quantiles: each side has its own spread."""
+    if limit <= 0:
+        return 0.0
+    if quantity.p50 <= 0:
+        return 1.0
+    distance = math.log(limit / quantity.p50)
+    end = quantity.p90 if distance >= 0 else quantity.p10
+    spread = abs(math.log(end / quantity.p50)) / Z90 if end > 0 else math.inf
+    if spread == 0:
+        return 1.0 if distance >= 0 else 0.0
+    return 0.5 * math.erfc(-distance / spread / math.sqrt(2))

@@ -1,0 +1,143 @@
+"""Ranked rows and refusals written out as full estimates."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from planner.plan.candidates import Candidate
+from planner.plan.cost import bill, cost_interval, price_age
+from planner.plan.electricity import PUE, UNKNOWN_SITE_PUE
+from planner.plan.plan import Estimate, TimePart
+from planner.plan.search import Refusal, Row, Setting
+from planner.throughput.estimate import StepEstimate
+from planner.units import SECONDS_PER_HOUR, Interval
+from pricing.offer import Offer
+
+PRICE_STALE = "price_stale"
+COST_INCOMPLETE = "cost_incomplete"
+
+
+def ranked_estimate(row: Row, rank: int, on_front: bool, now: datetime) -> Estimate:
+    setting, offer = row.setting, row.offer
+    candidate = setting.candidate
+    time_s = setting.run(offer).time_s
+    spread = price_age(offer, now.date()).spread if offer is not None else 0.0
+    return _estimate(
+        candidate,
+        offer,
+        setting.step,
+        now,
+        rank=rank,
+        time_s=time_s,
+        cost_usd=cost_interval(candidate.charges(offer), time_s, spread),
+        time_parts=_time_parts(setting, offer, time_s),
+        finish_at=now + timedelta(seconds=time_s.p50),
+        p_meets=row.p_meets,
+        on_front=on_front,
+        reason="",
+    )
+
+
+def refused_estimate(refusal: Refusal, now: datetime) -> Estimate:
+    return _estimate(
+        refusal.candidate,
+        refusal.offer,
+        refusal.step,
+        now,
+        rank=None,
+        time_s=None,
+        cost_usd=None,
+        time_parts=(),
+        finish_at=None,
+        p_meets=None,
+        on_front=False,
+        reason=refusal.reason,
+    )
+
+
+def _estimate(
+    candidate: Candidate,
+    offer: Offer | None,
+    step: StepEstimate | None,
+    now: datetime,
+    *,
+    rank: int | None,
+    time_s: Interval | None,
+    cost_usd: Interval | None,
+    time_parts: tuple[TimePart, ...],
+    finish_at: datetime | None,
+    p_meets: float | None,
+    on_front: bool,
+    reason: str,
+) -> Estimate:
+    machine = candidate.machine
+    return Estimate(
+        rank=rank,
+        place=candidate.place,
+        is_this_machine=candidate.is_this_machine,
+        hypothetical=candidate.hypothetical,
+        name=candidate.name,
+        provider=candidate.provider,
+        instance_type=candidate.instance_type,
+        region=offer.region if offer else None,
+        zone=offer.zone if offer else None,
+        purchase=offer.purchase if offer else "owned",
+        accelerator=machine.accelerator.key,
+        accelerator_name=machine.accelerator.name,
+        num_gpus=machine.num_gpus,
+        num_nodes=machine.num_nodes,
+        stack=machine.accelerator.stack,
+        precision=step.precision if step else None,
+        fits=step.fits if step else False,
+        memory_required_bytes=step.memory_required_bytes if step else None,
+        memory_available_bytes=step.memory_available_bytes if step else None,
+        batch_size_per_gpu=step.batch_size_per_gpu if step else None,
+        grad_accum_steps=step.grad_accum_steps if step else None,
+        global_batch_size=step.global_batch_size if step else None,
+        step_time_s=step.step_time_s if step else None,
+        samples_per_s=step.samples_per_s if step else None,
+        time_s=time_s,
+        finish_at=finish_at,
+        cost_usd=cost_usd,
+        usd_per_hour=candidate.usd_per_hour(offer),
+        cost_parts=bill(candidate.charges(offer), time_s.p50) if time_s else (),
+        time_parts=time_parts,
+        p_meets=p_meets,
+        on_front=on_front,
+        mfu=step.mfu if step else None,
+        bound_by=step.bound_by if step else None,
+        evidence=step.evidence if step else None,
+        flags=_flags(candidate, offer, now) + (step.flags if step else ()),
+        price_as_of=offer.price_as_of if offer else candidate.tariff.price_as_of,
+        price_source=offer.price_source if offer else candidate.tariff.source,
+        energy_kwh=_energy_kwh(candidate, time_s),
+        co2_kg=None,
+        reason=reason,
+    )
+
+
+def _flags(candidate: Candidate, offer: Offer | None, now: datetime) -> tuple[str, ...]:
+    flags = offer.flags if offer else ()
+    if offer is not None and price_age(offer, now.date()).stale:
+        flags += (PRICE_STALE,)
+    return flags if candidate.tariff.complete else (*flags, COST_INCOMPLETE)
+
+
+def _time_parts(setting: Setting, offer: Offer | None, time_s: Interval) -> tuple[TimePart, ...]:
+    parts = setting.timeline.parts()
+    lost_s = time_s.p50 - setting.timeline.total.p50
+    return (*parts, TimePart("interruptions", lost_s)) if lost_s > 0 else parts
+
+
+def _energy_kwh(candidate: Candidate, time_s: Interval | None) -> float | None:
+    """Wall energy of an own machine; for a rented one, its accelerators' board power times the site's overhead."""
+    if time_s is None:
+        return None
+    hours = time_s.p50 / SECONDS_PER_HOUR
+    if candidate.power_w is not None:
+        return candidate.power_w * hours / 1000
+    machine = candidate.machine
+    if candidate.provider is None or machine.accelerator.power_w is None or machine.num_gpus == 0:
+        return None
+    board_w = machine.accelerator.power_w * machine.num_gpus * machine.num_nodes
+    return board_w * PUE.get(candidate.provider, UNKNOWN_SITE_PUE) * hours / 1000

@@ -1,0 +1,218 @@
+"""Rank every way to run the experiment, and recommend one.
+
+Machines are few and offers many: the physics runs once for each distinct machine, each offer then costs a few
+multiplications, and only the rows that are asked for become full estimates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from planner.experiment.experiment import Experiment
+from planner.plan.candidates import Candidate
+from planner.plan.cost import cents, cost_interval, price_age, total_cents
+from planner.plan.plan import Place
+from planner.plan.probability import Z90, p_below
+from planner.plan.spot import interruption_time
+from planner.plan.timeline import Timeline, timeline
+from planner.throughput.estimate import StepEstimate
+from planner.throughput.step import StepModel
+from planner.units import SECONDS_PER_HOUR, Interval
+from pricing.offer import Offer
+
+Sort = Literal["value", "cost", "time"]
+
+NEVER_FINISHES = "interrupted so often that it would never finish"
+
+ORDINARY_STACKS = frozenset({"cuda", "rocm", "mps", "cpu"})
+"""Stacks on which an ordinary PyTorch script runs unchanged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the answer must meet, and how rows are ordered. ``hour_value_usd`` prices an hour of waiting."""
+
+    deadline: datetime | None = None
+    budget_usd: float | None = None
+    confidence: float = 0.9
+    hour_value_usd: float = 2.0
+    sort: Sort = "value"
+
+    @property
+    def given(self) -> bool:
+        return self.deadline is not None or self.budget_usd is not None
+
+
+class Run(NamedTuple):
+    """A run's time with its interruptions, and what of the bill does not depend on the offer's hourly price."""
+
+    time_s: Interval
+    billed_hours: float
+    extra_cents: int
+
+
+@dataclass(slots=True)
+class Setting:
+    """A candidate with its step and timeline; ``runs`` remembers the run by interruption rate."""
+
+    candidate: Candidate
+    step: StepEstimate
+    timeline: Timeline
+    runs: dict[Interval, Run] = field(default_factory=dict)
+
+    def run(self, offer: Offer | None) -> Run:
+        """The run under the offer."""
+        rate = self.candidate.interruptions_per_hour(offer)
+        known = self.runs.get(rate)
+        if known is None:
+            time_s = _interrupted(self.timeline, rate)
+            tariff = self.candidate.tariff
+            hours = tariff.billing.billed_hours(time_s.p50) if tariff.billing else time_s.p50 / SECONDS_PER_HOUR
+            known = self.runs[rate] = Run(time_s, hours, total_cents(tariff.charges, time_s.p50))
+        return known
+
+
+class Row(NamedTuple):
+    """One ranked way to run and pay: P50 seconds and USD; ``p_meets`` is None where no limit was given."""
+
+    setting: Setting
+    offer: Offer | None
+    time_s: float
+    cost_usd: float
+    p_meets: float | None
+
+    def value(self, hour_value_usd: float) -> float:
+        return self.cost_usd + self.time_s / SECONDS_PER_HOUR * hour_value_usd
+
+
+class Refusal(NamedTuple):
+    """A way to run that has no rank, with the reason; ``step`` is there when the physics was asked."""
+
+    candidate: Candidate
+    offer: Offer | None
+    step: StepEstimate | None
+    reason: str
+
+
+class Ranking(NamedTuple):
+    """All rows in order, then all that have no rank."""
+
+    rows: list[Row]
+    refusals: list[Refusal]
+
+
+def rank(
+    experiment: Experiment, model: StepModel, candidates: Iterable[Candidate], limits: Limits, now: datetime
+) -> Ranking:
+    """Order every offer of every candidate by ``limits.sort``; ties go to the earlier candidate."""
+    rows: list[Row] = []
+    refusals: list[Refusal] = []
+    for candidate in candidates:
+        refusals += [Refusal(candidate, offer, None, candidate.blocked or why) for offer, why in candidate.refused]
+        step = None if candidate.blocked else model.estimate(candidate.machine)
+        if step is None or not step.fits:
+            reason = candidate.blocked if step is None else step.reason
+            refusals += [Refusal(candidate, offer, step, reason) for offer in candidate.offers]
+            continue
+        rented = candidate.provider is not None
+        setting = Setting(candidate, step, timeline(experiment, candidate.machine, step, rented=rented))
+        for row in _rows(setting, limits, now):
+            if math.isfinite(row.time_s):
+                rows.append(row)
+            else:
+                refusals.append(Refusal(candidate, row.offer, step, NEVER_FINISHES))
+    rows.sort(key=_order(limits))
+    return Ranking(rows, refusals)
+
+
+def _rows(setting: Setting, limits: Limits, now: datetime) -> Iterator[Row]:
+    candidate = setting.candidate
+    num_nodes = candidate.machine.num_nodes
+    for offer in candidate.offers:
+        run = setting.run(offer)
+        total = run.extra_cents
+        if offer is not None:
+            total += cents(offer.usd_per_hour * num_nodes * run.billed_hours)
+        p_meets = _p_meets(setting, offer, limits, now) if limits.given else None
+        yield Row(setting, offer, run.time_s.p50, total / 100, p_meets)
+
+
+def _p_meets(setting: Setting, offer: Offer | None, limits: Limits, now: datetime) -> float:
+    """Time drives cost, so the two limits fail together: the smaller probability is the joint one."""
+    time_s = setting.run(offer).time_s
+    probabilities = []
+    if limits.deadline is not None:
+        probabilities.append(p_below(time_s, (limits.deadline - now).total_seconds()))
+    if limits.budget_usd is not None:
+        spread = price_age(offer, now.date()).spread if offer is not None else 0.0
+        probabilities.append(p_below(cost_interval(setting.candidate.charges(offer), time_s, spread), limits.budget_usd))
+    return min(probabilities)
+
+
+def _order(limits: Limits) -> Callable[[Row], tuple[float, ...]]:
+    if limits.sort == "time":
+        return lambda row: (row.time_s, row.cost_usd)
+    if limits.sort == "cost":
+        return lambda row: (row.cost_usd, row.time_s)
+    if limits.given:
+        return lambda row: (not _meets(row, limits), row.cost_usd, row.time_s)
+    return lambda row: (row.value(limits.hour_value_usd),)
+
+
+def _meets(row: Row, limits: Limits) -> bool:
+    return row.p_meets is not None and row.p_meets >= limits.confidence
+
+
+def recommend(rows: Sequence[Row], limits: Limits, *, places: frozenset[Place], named_accelerators: bool) -> int | None:
+    """The index of the recommended row (DESIGN section 1), or None when no row may be recommended.
+
+    ``places`` are those the user named with --where (hypothetical machines are recommended only there);
+    ``named_accelerators`` says that --gpus named what runs, so that other stacks than ordinary PyTorch may win.
+    """
+    best: int | None = None
+    for index, row in enumerate(rows):
+        if not _recommendable(row, places, named_accelerators):
+            continue
+        if limits.given and not _meets(row, limits):
+            continue
+        if best is None or _merit(row, limits) < _merit(rows[best], limits):
+            best = index
+    return best
+
+
+def _recommendable(row: Row, places: frozenset[Place], named_accelerators: bool) -> bool:
+    candidate = row.setting.candidate
+    return (
+        candidate.tariff.complete
+        and (named_accelerators or candidate.machine.accelerator.stack in ORDINARY_STACKS)
+        and (not candidate.hypothetical or candidate.place in places)
+    )
+
+
+def _merit(row: Row, limits: Limits) -> float:
+    return row.cost_usd if limits.given else row.value(limits.hour_value_usd)
+
+
+def pareto_front(rows: Sequence[Row]) -> set[int]:
+    """Indices of the rows that no other row beats in both time and cost."""
+    front: set[int] = set()
+    cheapest = float("inf")
+    for index in sorted(range(len(rows)), key=lambda i: (rows[i].time_s, rows[i].cost_usd)):
+        if rows[index].cost_usd < cheapest:
+            cheapest = rows[index].cost_usd
+            front.add(index)
+    return front
+
+
+def _interrupted(line: Timeline, interruptions_per_hour: Interval) -> Interval:
+    """The run's time with interruptions: each end takes its own rate, and the spread of their number on top."""
+    restart_s = line.setup_s + line.download_s
+    ends = []
+    for work_s, per_hour, deviations in zip(line.work, interruptions_per_hour, (-Z90, 0.0, Z90), strict=True):
+        loss = interruption_time(work_s, per_hour / SECONDS_PER_HOUR, line.checkpoint_s, restart_s)
+        ends.append(line.fixed_s + work_s + max(0.0, loss.expected_s + deviations * loss.deviation_s))
+    return Interval(*ends)

@@ -1,0 +1,60 @@
+"""The recommendation in one sentence: what to do, how long, until when, for how much, and how sure."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from planner.plan.candidates import Candidate
+from planner.plan.cost import cost_interval, price_age
+from planner.plan.search import Limits, Row
+from planner.units import format_duration, format_money
+
+PURCHASE_WORDS = {"on_demand": "on demand", "spot": "spot", "owned": "your own", "reserved": "reserved"}
+
+
+def recommendation_sentence(row: Row, limits: Limits, now: datetime) -> str:
+    candidate, offer = row.setting.candidate, row.offer
+    time_s = row.setting.run(offer).time_s
+    spread = price_age(offer, now.date()).spread if offer is not None else 0.0
+    cost = cost_interval(candidate.charges(offer), time_s, spread)
+    finish = now + timedelta(seconds=time_s.p50)
+    text = (
+        f"Run it on {_where(row)}: {format_duration(time_s.p50)} "
+        f"({format_duration(time_s.p10)}–{format_duration(time_s.p90)}), done {finish:%a %d %b %H:%M}, "
+        f"for {format_money(cost.p50)} ({format_money(cost.p10)}–{format_money(cost.p90)})"
+    )
+    return f"{text}; {_why(row, limits)}."
+
+
+def machine_words(candidate: Candidate) -> str:
+    """'8× A100 40 GB SXM', with the nodes in front when there are several; a CPU is just its name."""
+    machine = candidate.machine
+    if machine.num_gpus == 0:
+        words = machine.accelerator.name
+    else:
+        words = f"{machine.num_gpus:g}× {short_name(machine.accelerator.name)}"
+    return f"{machine.num_nodes} nodes of {words}" if machine.num_nodes > 1 else words
+
+
+def short_name(name: str) -> str:
+    """An accelerator's name without the vendor's words."""
+    for prefix in ("NVIDIA GeForce ", "NVIDIA Tesla ", "NVIDIA ", "AMD Instinct ", "AMD Radeon ", "AMD ", "Intel ", "Google ", "AWS ", "Apple "):
+        if name.startswith(prefix):
+            return name.removeprefix(prefix)
+    return name
+
+
+def _where(row: Row) -> str:
+    candidate = row.setting.candidate
+    if candidate.is_this_machine:
+        return f"this machine ({machine_words(candidate)})"
+    if row.offer is None:
+        return f"{candidate.name} ({machine_words(candidate)})"
+    place, bought = row.offer.zone or row.offer.region, PURCHASE_WORDS[row.offer.purchase]
+    return f"{candidate.provider} {candidate.instance_type} ({machine_words(candidate)}) in {place}, {bought}"
+
+
+def _why(row: Row, limits: Limits) -> str:
+    if limits.given:
+        return f"the cheapest that meets your limits with at least {limits.confidence:.0%} probability ({row.p_meets:.0%})"
+    return f"the least of cost plus {format_money(limits.hour_value_usd)} for each hour of waiting"

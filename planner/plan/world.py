@@ -1,0 +1,219 @@
+"""The world a question is asked in: prices, this machine, the user's configuration; and who competes under it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from planner.errors import DataError, InputError, UnknownNameError
+from planner.experiment.experiment import Experiment
+from planner.hardware.machine import Machine
+from planner.hardware.presets import machine_from_spec, presets
+from planner.hardware.selection import Selection, parse_selection
+from planner.plan.candidates import Candidate
+from planner.plan.clouds import CloudQuestion, cloud_candidates
+from planner.plan.config import Config, OwnMachine, OwnershipTerms, load_config
+from planner.plan.electricity import PSU_EFFICIENCY, ElectricityPrice, electricity_price
+from planner.plan.extras import tariffs
+from planner.plan.owned import owned_candidate
+from planner.plan.ownership import Ownership, wall_power_w
+from planner.plan.plan import Place
+from planner.plan.question import DEFAULT_HOUR_VALUE_USD, Question, Where, resolve_where
+from planner.plan.search import Limits
+from planner.profiler.detect import LocalMachine, quick_look
+from pricing.catalog import Catalog, open_catalog
+from pricing.errors import PricingError, UnknownPlaceError
+from pricing.query import OfferQuery
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Opened once a process; injected in tests."""
+
+    catalog: Catalog
+    local: LocalMachine
+    config: Config
+
+
+class Competition(NamedTuple):
+    """Who competes, under which limits, and what was assumed to bring them there."""
+
+    candidates: list[Candidate]
+    limits: Limits
+    where: Where
+    assumptions: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def cache_directory() -> Path | None:
+    """The user's cache directory; None where there is no home to put it in."""
+    from platformdirs import user_cache_path
+
+    try:
+        return user_cache_path("gpuplanner", appauthor=False)
+    except (OSError, RuntimeError):
+        return None
+
+
+def open_world() -> World:
+    """Prices, a quick look at this machine, the configuration. Raises DataError or InputError."""
+    config = load_config()
+    try:
+        catalog = open_catalog()
+    except PricingError as error:
+        raise DataError(str(error)) from error
+    return World(catalog, quick_look(cache_directory()), config)
+
+
+def gather(experiment: Experiment, question: Question, world: World, now: datetime) -> Competition:
+    """Everyone who may run the experiment under the question. Raises InputError for an unknown name in it."""
+    where = resolve_where(question.where, tuple(world.catalog.providers()))
+    selection = parse_selection(question.gpus) if question.gpus else None
+    electricity = _electricity(question, world.config)
+    hour_value = _hour_value(question, world.config)
+    notes: list[str] = [*selection.assumptions] if selection else []
+    candidates = [
+        *_owned(question, world, where, electricity, selection, notes),
+        *(_clouds(experiment, question, world, where, now, selection) if "cloud" in where.places else ()),
+    ]
+    return Competition(
+        candidates=candidates,
+        limits=replace(question.limits, hour_value_usd=hour_value),
+        where=where,
+        assumptions=(
+            *notes,
+            *world.local.notes,
+            f"electricity {electricity.usd_per_kwh:g} USD/kWh: {electricity.source} (--country, --electricity-price)",
+            *_ownership_assumptions(candidates, world.config.ownership),
+            f"an hour of waiting is worth {hour_value:g} USD (--hour-value)",
+        ),
+        warnings=(),
+    )
+
+
+def _electricity(question: Question, config: Config) -> ElectricityPrice:
+    if question.electricity_usd_per_kwh is not None:
+        return ElectricityPrice("", question.electricity_usd_per_kwh, "--electricity-price")
+    if question.country is None and config.electricity_usd_per_kwh is not None:
+        return ElectricityPrice("", config.electricity_usd_per_kwh, "electricity_usd_per_kwh in your configuration")
+    return electricity_price(question.country or config.country)
+
+
+def _hour_value(question: Question, config: Config) -> float:
+    for value in (question.hour_value_usd, config.hour_value_usd):
+        if value is not None:
+            return value
+    return DEFAULT_HOUR_VALUE_USD
+
+
+def _ownership_assumptions(candidates: list[Candidate], terms: OwnershipTerms) -> Iterator[str]:
+    if any(charge.name == "amortisation" for row in candidates for charge in row.tariff.charges):
+        yield (
+            f"a purchase is written off over {terms.lifetime_years:g} years at {terms.use_share:.0%} use, "
+            f"resale {terms.resale_share:.0%} ([ownership] in the configuration)"
+        )
+
+
+def _owned(
+    question: Question,
+    world: World,
+    where: Where,
+    electricity: ElectricityPrice,
+    selection: Selection | None,
+    notes: list[str],
+) -> Iterator[Candidate]:
+    """This machine, then the user's own machines, then hypothetical ones in the places the user has none in."""
+    if where.providers and not where.named:
+        return
+    terms = world.config.ownership
+    if world.local.place in where.places:
+        yield _this_machine(world, electricity)
+    own = [machine for machine in world.config.machines if machine.place in where.places]
+    for entry in own:
+        candidate = _own_machine(entry, electricity, terms)
+        if _wanted(selection)(candidate.machine):
+            yield candidate
+    taken = {entry.place for entry in own}
+    for preset in presets():
+        if preset.place in where.places and preset.place not in taken and _wanted(selection)(preset.machine):
+            power_w = wall_power_w(preset.machine, preset.place, preset.host_power_w)
+            ownership = Ownership(power_w, "board power plus host", preset.purchase_usd, preset.price_source, price_as_of=preset.price_as_of)
+            yield owned_candidate(preset.name, preset.place, preset.machine, ownership, electricity, terms, hypothetical=True)
+
+
+def _wanted(selection: Selection | None) -> Callable[[Machine], bool]:
+    if selection is None:
+        return lambda machine: True
+    return selection.matches
+
+
+def _this_machine(world: World, electricity: ElectricityPrice) -> Candidate:
+    owner = world.config.this_machine
+    machine, place = world.local.machine(), world.local.place
+    if owner.power_w is not None:
+        power_w, source = owner.power_w, "power_w in your configuration"
+    else:
+        power_w, source = wall_power_w(machine, place), "power assumed from the parts"
+    ownership = Ownership(power_w, source, owner.purchase_usd, "purchase_usd in your configuration", owner.usd_per_hour)
+    return owned_candidate(
+        "this machine", place, machine, ownership, electricity, world.config.ownership, is_this_machine=True
+    )
+
+
+def _own_machine(entry: OwnMachine, electricity: ElectricityPrice, terms: OwnershipTerms) -> Candidate:
+    try:
+        machine = machine_from_spec(
+            entry.name,
+            entry.gpu,
+            entry.count,
+            nodes=entry.nodes,
+            link=entry.link,
+            network=entry.network,
+            vcpus=entry.vcpus,
+            ram_gb=entry.ram_gb,
+            cpu=entry.cpu,
+        )
+    except InputError as error:
+        raise InputError(f"machine {entry.name!r} in the configuration: {error}") from error
+    if entry.power_w is not None:
+        power_w, source = entry.power_w * entry.nodes, "power_w in your configuration"
+    else:
+        power_w, source = wall_power_w(machine, entry.place), "power assumed from the parts"
+    ownership = Ownership(power_w, source, entry.purchase_usd, "purchase_usd in your configuration", entry.usd_per_hour)
+    return owned_candidate(entry.name, entry.place, machine, ownership, electricity, terms)
+
+
+def _clouds(
+    experiment: Experiment, question: Question, world: World, where: Where, now: datetime, selection: Selection | None
+) -> Iterator[Candidate]:
+    num_nodes = question.num_nodes or 1
+    dearest = question.max_price_usd_per_hour
+    asked = CloudQuestion(
+        query=OfferQuery(
+            providers=tuple(sorted(where.providers)),
+            regions=_regions(question, world.catalog),
+            purchases=question.purchases,
+            max_usd_per_hour=None if dearest is None else dearest / num_nodes,
+        ),
+        today=now.date(),
+        num_nodes=num_nodes,
+        max_age_days=question.max_price_age_days,
+    )
+    try:
+        offers, kinds = world.catalog.offers(), world.catalog.instance_types()
+        tariff = tariffs(experiment, world.catalog.interruptions(), num_nodes)
+    except PricingError as error:
+        raise DataError(str(error)) from error
+    return cloud_candidates(offers, kinds, asked, _wanted(selection), tariff)
+
+
+def _regions(question: Question, catalog: Catalog) -> tuple[str, ...]:
+    if not question.regions:
+        return ()
+    try:
+        return catalog.check_regions(",".join(question.regions))
+    except UnknownPlaceError as error:
+        raise UnknownNameError("region", error.name, error.suggestions) from error

@@ -1,0 +1,57 @@
+"""The bill: lines to the cent, totals that add up, intervals that follow time and price."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.plan.cost import Charge, bill, cost_interval, price_spread, total_usd
+from planner.units import Interval
+from pricing.offer import Offer
+
+charges_strategy = st.lists(
+    st.builds(Charge, st.just("part"), st.floats(0, 1e4), st.floats(0, 1e3), st.just("a source")), min_size=1, max_size=5
+)
+
+
+@given(charges_strategy, st.floats(1, 1e8))
+def test_the_total_is_the_sum_of_the_rounded_lines(charges: list[Charge], seconds: float) -> None:
+    lines = bill(charges, seconds)
+    assert total_usd(charges, seconds) == round(sum(line.usd or 0.0 for line in lines), 2)
+
+
+@given(charges_strategy, st.floats(1, 1e7), st.floats(1.01, 3), st.floats(0, 1))
+def test_cost_follows_time(charges: list[Charge], seconds: float, factor: float, spread: float) -> None:
+    cost = cost_interval(charges, Interval(seconds / factor, seconds, seconds * factor), spread)
+    assert cost.p10 <= cost.p50 <= cost.p90
+    assert cost.p50 == total_usd(charges, seconds)
+
+
+@given(st.floats(0.01, 100), st.floats(1.0, 3.0), st.floats(60, 1e7))
+def test_a_dearer_hour_never_costs_less(hourly: float, factor: float, seconds: float) -> None:
+    cheap, dear = (Charge("compute", price, 0.0, "s") for price in (hourly, hourly * factor))
+    assert total_usd([dear], seconds) >= total_usd([cheap], seconds)
+
+
+def test_an_unknown_part_is_unknown_and_not_free() -> None:
+    charges = [Charge("compute", 2.0, 0.0, "list"), Charge("disk", None, None, "nobody says")]
+    lines = bill(charges, 5400)
+    assert [line.usd for line in lines] == [3.0, None]
+    assert total_usd(charges, 5400) == 3.0
+
+
+def _offer(purchase: str, day: str) -> Offer:
+    return Offer("aws", "p4d.24xlarge", "us-east-1", None, purchase, "1.00", 1.0, (), day, "list")
+
+
+def test_only_spot_prices_wander_and_the_older_the_further() -> None:
+    today = date(2026, 11, 30)
+    assert price_spread(None, today) == 0
+    assert price_spread(_offer("on_demand", "2026-01-21"), today) == 0
+    fresh, old = (price_spread(_offer("spot", day), today) for day in ("2026-11-29", "2026-10-01"))
+    assert 0 < fresh < old
+    assert old == pytest.approx(0.336, abs=0.01)  # ln 1.4 after 60 days
+    assert price_spread(_offer("spot", "2020-01-01"), today) == 1.0
