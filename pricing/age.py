@@ -6,7 +6,7 @@ from datetime import date
 
 from pricing.errors import PricingError
 
-# On-demand list prices move in rare steps, spot prices daily: DESIGN section 6.
+# On-demand list prices move in rare steps, spot prices from day to day.
 STALE_AFTER_DAYS = 30
 SPOT_STALE_AFTER_DAYS = 3
 

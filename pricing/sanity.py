@@ -1,4 +1,4 @@
-"""What must be true of price rows (DESIGN section 6): checked when a snapshot is built, in the tests, and on a refresh.
+"""What must be true of price rows: checked when a snapshot is built, in the tests, and on a refresh.
 
 A breach is a row that cannot be sold as it stands and must not get into a table; a flag is a row that is kept and
 looked at with suspicion.
@@ -18,8 +18,8 @@ from pricing.offer import InstanceType, Offer
 
 PURCHASES = ("on_demand", "spot", "reserved", "savings_plan", "capacity_block")
 
-# A price below half of the median region is an error of the source far more often than a bargain (the A100-80GB at
-# $1.85 in PRICES.md section 2 was a price of another product).
+# A price below half of the median region is an error of the source far more often than a bargain: an H100 listed as
+# on-demand at $4.20 that costs $9.80 was another product, capacity booked for a fixed window.
 FAR_BELOW_MEDIAN = 0.5
 REGIONS_FOR_A_MEDIAN = 3
 

@@ -23,10 +23,11 @@ TABLES = REPOSITORY / "tools" / "price_snapshot"
 DATA = REPOSITORY / "pricing" / "data"
 sys.path.insert(0, str(REPOSITORY))
 
+from price_snapshot.faults import Sorted, sort_rows  # noqa: E402
 from price_snapshot.file import write_snapshot  # noqa: E402
 from price_snapshot.interruptions import read_measured, read_steps  # noqa: E402
 from price_snapshot.places import reading_order, spread_regional_prices  # noqa: E402
-from price_snapshot.rows import Sorted, read_rows, read_sources, sort_rows, source_name  # noqa: E402
+from price_snapshot.rows import read_rows, read_sources, source_name  # noqa: E402
 from price_snapshot.types import build_types, find_rule, read_facts, read_links, read_nominal_memory, read_rules  # noqa: E402
 
 from pricing import flags, sanity  # noqa: E402
@@ -44,7 +45,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the files are not up to date")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as scratch:
-        built = build(options.shared / "data", Path(scratch))
+        try:
+            built = build(options.shared / "data", Path(scratch))
+        except (OSError, KeyError, ValueError) as error:
+            print(f"the snapshot cannot be built: {error}", file=sys.stderr)
+            return 1
         stale = [path for path in built if _bytes(options.out / path.name) != path.read_bytes()]
         if options.check:
             for path in stale:

@@ -8,6 +8,7 @@ figures (network, local disk) from the providers' own descriptions; ``links.csv`
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -54,6 +55,7 @@ class Fact:
 
 
 NO_FACT = Fact()
+_SHORT_NAMES = {"KARPAWS": "aws/karpenter-provider-aws", "STASNET": "stas00/ml-engineering network/README.md"}
 
 
 def read_rules(path: Path) -> list[Rule]:
@@ -90,7 +92,7 @@ def read_links(path: Path) -> dict[tuple[str, str], Fact]:
             network_gbit_s=_number(row["gbit_s_per_node"]) if trusted else None,
             network=row["protocol"] if trusted else "",
             rdma=trusted and row["gpudirect"].startswith(("yes", "RDMA")),
-            source=f"links.csv: {row['source']}" if trusted else "",
+            source=_readable(row["source"]) if trusted else "",
         )
     return links
 
@@ -160,7 +162,8 @@ def _unpriced(key: tuple[str, str], fact: Fact) -> Row:
 
 
 def _instance_type(row: Row, rule: Rule, fact: Fact, link: Fact, nominal_memory: dict[str, float]) -> InstanceType:
-    sources = [rule.source, fact.source, link.source]
+    from_link = fact.network_gbit_s is None or (link.rdma and not fact.rdma)
+    sources = [rule.source, fact.source, link.source if from_link else ""]
     return InstanceType(
         provider=row.provider,
         instance_type=row.instance_type,
@@ -187,6 +190,13 @@ def _memory(row: Row, nominal: float | None) -> float | None:
     if 0 < row.num_gpus < 1 or nominal is None:
         return row.memory_gib_per_gpu
     return nominal
+
+
+def _readable(source: str) -> str:
+    """The source with its abbreviations written out, without the numbers under which copies were stored."""
+    for short, long in _SHORT_NAMES.items():
+        source = source.replace(short, long)
+    return re.sub(r"\(?\b\d{10,}\)?;? ?", "", source).strip(" ;")
 
 
 def _number(text: str) -> float | None:
