@@ -109,4 +109,3 @@ def format_count(count: float | None) -> str:
         if count >= size:
             return f"{count / size:.3g}{suffix}"
     return f"{count:.0f}"
-

@@ -29,7 +29,15 @@ def test_a_duration_that_cannot_be_read(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("1281167", 1281167), ("1_281_167", 1281167), ("1,281,167", 1281167), ("50k", 5e4), ("1.3B", 1.3e9), ("15T", 15e12), ("3e9", 3e9)],
+    [
+        ("1281167", 1281167),
+        ("1_281_167", 1281167),
+        ("1,281,167", 1281167),
+        ("50k", 5e4),
+        ("1.3B", 1.3e9),
+        ("15T", 15e12),
+        ("3e9", 3e9),
+    ],
 )
 def test_parse_count(text: str, value: float) -> None:
     assert units.parse_count(text) == value

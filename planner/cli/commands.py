@@ -70,7 +70,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def build_parser(only: str | None) -> argparse.ArgumentParser:
-    """The whole command line's parser, with the arguments of the command ``only`` (all names are listed in any case)."""
+    """The parser of the whole command line, which lists every command and has the arguments of ``only``."""
     root = Parser(
         prog="gpuplanner",
         description="Where should I run this training, how long will it take, and what will it cost?",
@@ -105,7 +105,9 @@ def full_parser() -> argparse.ArgumentParser:
 
 
 class _PrintCompletion(argparse.Action):
-    def __call__(self, parser: argparse.ArgumentParser, namespace: object, values: object, option: object = None) -> None:
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: object, values: object, option: object = None
+    ) -> None:
         import shtab
 
         print(shtab.complete(full_parser(), shell=str(values)))  # noqa: T201
@@ -117,5 +119,5 @@ def _add_completion_flag(root: argparse.ArgumentParser) -> None:
         "--print-completion",
         action=_PrintCompletion,
         choices=("bash", "zsh", "tcsh"),
-        help="print a completion script: eval \"$(gpuplanner --print-completion bash)\"",
+        help='print a completion script: eval "$(gpuplanner --print-completion bash)"',
     )

@@ -54,11 +54,16 @@ def _found(words: list[str]) -> tuple[list[Accelerator], str | None]:
         try:
             resolution = resolve(" ".join(words))
             others = [accelerators()[key] for key in resolution.alternatives if key in accelerators()]
-            return [resolution.accelerator, *(other for other in others if other != resolution.accelerator)], resolution.assumption
+            return [
+                resolution.accelerator,
+                *(other for other in others if other != resolution.accelerator),
+            ], resolution.assumption
         except UnknownNameError as error:
             missing = error
     devices = list(accelerators().values())
-    matching = containing(words, devices, [f"{d.key} {d.name} {d.architecture} {d.vendor} {d.form_factor}" for d in devices])
+    matching = containing(
+        words, devices, [f"{d.key} {d.name} {d.architecture} {d.vendor} {d.form_factor}" for d in devices]
+    )
     if not matching and missing is not None:
         raise missing
     return matching, None

@@ -19,13 +19,17 @@ Item = TypeVar("Item")
 def add_listing_arguments(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("name", nargs="*", metavar="NAME", help=f"show this {what}, or search for words")
     parser.add_argument("-n", "--max-rows", type=rows, default=20, metavar="N", help="rows shown, 0 for all (20)")
-    parser.add_argument("-o", "--output", choices=("table", "json", "csv", "markdown"), default="table", help="format (table)")
+    parser.add_argument(
+        "-o", "--output", choices=("table", "json", "csv", "markdown"), default="table", help="format (table)"
+    )
 
 
 def containing(words: Sequence[str], items: Iterable[Item], text: Sequence[str]) -> list[Item]:
     """The items whose text contains every word, whatever the case."""
     folded = [word.casefold() for word in words]
-    return [item for item, searched in zip(items, text, strict=True) if all(word in searched.casefold() for word in folded)]
+    return [
+        item for item, searched in zip(items, text, strict=True) if all(word in searched.casefold() for word in folded)
+    ]
 
 
 def first(items: list[Item], max_rows: int) -> list[Item]:

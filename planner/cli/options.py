@@ -43,13 +43,25 @@ def _add_experiment(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_batch(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("-b", "--batch-size", "--per-device-train-batch-size", type=whole, metavar="N", help="samples per GPU and pass")
+    group.add_argument(
+        "-b", "--batch-size", "--per-device-train-batch-size", type=whole, metavar="N", help="samples per GPU and pass"
+    )
     group.add_argument("--global-batch-size", type=whole, metavar="N", help="samples per optimizer step, all GPUs")
-    group.add_argument("--grad-accum-steps", "--gradient-accumulation-steps", type=whole, metavar="N", help="passes per optimizer step")
-    group.add_argument("--precision", metavar="NAME", help="amp (default), bf16, fp16, bf16-pure, fp16-pure, fp32, tf32, fp32-strict, fp8")
-    group.add_argument("--optimizer", "--opt", metavar="NAME", help="sgd, adam, adamw, adamw8bit, adafactor, lamb, rmsprop")
+    group.add_argument(
+        "--grad-accum-steps", "--gradient-accumulation-steps", type=whole, metavar="N", help="passes per optimizer step"
+    )
+    group.add_argument(
+        "--precision",
+        metavar="NAME",
+        help="amp (default), bf16, fp16, bf16-pure, fp16-pure, fp32, tf32, fp32-strict, fp8",
+    )
+    group.add_argument(
+        "--optimizer", "--opt", metavar="NAME", help="sgd, adam, adamw, adamw8bit, adafactor, lamb, rmsprop"
+    )
     group.add_argument("--grad-ckpt", action="store_true", help="recompute activations to save memory")
-    group.add_argument("--zero", type=whole, default=0, metavar="STAGE", help="shard optimizer state (1), gradients (2), weights (3)")
+    group.add_argument(
+        "--zero", type=whole, default=0, metavar="STAGE", help="shard optimizer state (1), gradients (2), weights (3)"
+    )
     group.add_argument("--lora-rank", type=whole, metavar="R", help="train low-rank adapters only")
     group.add_argument("--compile", action="store_true", help="torch.compile")
     group.add_argument("--channels-last", action="store_true", help="channels_last (NHWC) convolutions")
@@ -60,13 +72,17 @@ def _add_batch(group: argparse._ArgumentGroup) -> None:
 def _add_machines(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--gpus", metavar="SPEC", help="H100:8, 80GB+:8 or 24GB..80GB (count per machine)")
     group.add_argument("--num-nodes", type=whole, default=None, metavar="N", help="machines per job")
-    group.add_argument("--where", metavar="PLACES", help="laptop, workstation, cluster, cloud or providers, comma-separated")
+    group.add_argument(
+        "--where", metavar="PLACES", help="laptop, workstation, cluster, cloud or providers, comma-separated"
+    )
     group.add_argument("--region", metavar="GLOB", help="cloud regions, comma-separated: 'us-*'")
     purchase = group.add_mutually_exclusive_group()
     purchase.add_argument("--spot", action="store_true", help="spot prices only")
     purchase.add_argument("--on-demand", action="store_true", help="on-demand prices only")
     group.add_argument("--max-price", type=positive, metavar="USD", help="dearest hour, all nodes")
-    group.add_argument("--max-price-age", type=whole, default=365, metavar="DAYS", help="older prices are not ranked (365)")
+    group.add_argument(
+        "--max-price-age", type=whole, default=365, metavar="DAYS", help="older prices are not ranked (365)"
+    )
     group.add_argument("--country", metavar="CODE", help="electricity price of a country: DE, US-NY (default EU)")
     group.add_argument("--electricity-price", type=not_negative, metavar="USD", help="per kWh, instead of a country's")
 
@@ -74,17 +90,25 @@ def _add_machines(group: argparse._ArgumentGroup) -> None:
 def _add_limits(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--deadline", metavar="WHEN", help="12h, 'tomorrow 09:00', '2026-12-24 09:00'")
     group.add_argument("--budget", type=positive, metavar="USD", help="the most the run may cost")
-    group.add_argument("--confidence", type=probability, default=0.9, metavar="P", help="probability to meet them (0.9)")
+    group.add_argument(
+        "--confidence", type=probability, default=0.9, metavar="P", help="probability to meet them (0.9)"
+    )
     group.add_argument("--hour-value", type=not_negative, metavar="USD", help="what an hour of waiting is worth (2)")
 
 
 def _add_output(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--sort", choices=("value", "cost", "time"), default="value", help="order of the rows (value)")
-    group.add_argument("--group", choices=("machine", "offer"), default="machine", help="one row a machine, or every offer")
+    group.add_argument(
+        "--group", choices=("machine", "offer"), default="machine", help="one row a machine, or every offer"
+    )
     group.add_argument("-n", "--max-rows", type=rows, default=20, metavar="N", help="rows shown, 0 for all (20)")
-    group.add_argument("-o", "--output", choices=("table", "json", "csv", "markdown"), default="table", help="format (table)")
+    group.add_argument(
+        "-o", "--output", choices=("table", "json", "csv", "markdown"), default="table", help="format (table)"
+    )
     group.add_argument("--currency", metavar="EUR=0.92", help="show money in another currency, at your rate per USD")
-    group.add_argument("--offline", action="store_true", help="use no network (the packaged prices; today the only way)")
+    group.add_argument(
+        "--offline", action="store_true", help="use no network (the packaged prices; today the only way)"
+    )
 
 
 def experiment_request(arguments: argparse.Namespace) -> ExperimentRequest:

@@ -13,7 +13,14 @@ from planner.plan.plan import Estimate, Plan
 from planner.plan.sentence import short_name
 from planner.units import UNKNOWN, Interval, format_duration
 
-BUY_WORDS = {"on_demand": "o-d", "spot": "spot", "owned": "own", "reserved": "res", "savings_plan": "sav", "capacity_block": "cap"}
+BUY_WORDS = {
+    "on_demand": "o-d",
+    "spot": "spot",
+    "owned": "own",
+    "reserved": "res",
+    "savings_plan": "sav",
+    "capacity_block": "cap",
+}
 BINDS_WORDS = {"communication": "comm"}
 EVIDENCE_MARKS = {
     "measured_here": "●",
@@ -118,7 +125,9 @@ def plan_lines(plan: Plan, currency: Currency) -> list[str]:
     lines += [*_answer(plan, width, color), ""]
     if plan.estimates:
         fields = [field for field in _FIELDS if field.min_width <= width]
-        lines += render([field.column for field in fields], _cells(fields, plan.estimates, currency), _styles(plan), color=color)
+        lines += render(
+            [field.column for field in fields], _cells(fields, plan.estimates, currency), _styles(plan), color=color
+        )
         lines += ["", *(styled(line, "dim", color) for line in textwrap.wrap(f"{_count(plan)}. {LEGEND}.", width))]
     return lines + _unranked_lines(plan, width, color)
 
@@ -149,7 +158,11 @@ def _wrapped(title: str, texts: Sequence[str], width: int, color: bool, style: S
 
 def _answer(plan: Plan, width: int, color: bool) -> list[str]:
     if plan.recommendation is None:
-        text = "No row may be recommended: none meets the limits." if plan.estimates else "Nothing fits or is left to rank."
+        text = (
+            "No row may be recommended: none meets the limits."
+            if plan.estimates
+            else "Nothing fits or is left to rank."
+        )
         return [styled(text, "warn", color)]
     text = f"Answer (#{plan.recommendation.rank}): {plan.recommendation.sentence}"
     return [styled(line, "bold", color) for line in textwrap.wrap(text, width)]

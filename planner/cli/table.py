@@ -42,7 +42,9 @@ def shorten(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def render(columns: Sequence[Column], rows: Sequence[Sequence[str]], styles: Sequence[Style] = (), *, color: bool = False) -> list[str]:
+def render(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], styles: Sequence[Style] = (), *, color: bool = False
+) -> list[str]:
     """Lines of the table: a dim header, then the rows, each in its style."""
     cells = [[shorten(cell, column.width) for cell, column in zip(row, columns, strict=True)] for row in rows]
     widths = [max([len(column.title), *(len(row[i]) for row in cells)]) for i, column in enumerate(columns)]

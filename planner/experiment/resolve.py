@@ -117,14 +117,18 @@ def _work(request: ExperimentRequest, workload: Workload, assumptions: list[str]
         total = request.steps * _batch_of_a_step(request, workload, assumptions)
         return _Work(data, per_epoch or total, total / (per_epoch or total), total)
     if per_epoch is None:
-        raise InputError(f"{workload.name} has no default data set; say how much to train with -d, --samples, --tokens or --steps")
+        raise InputError(
+            f"{workload.name} has no default data set; say how much to train with -d, --samples, --tokens or --steps"
+        )
     epochs = _epochs(request, data, assumptions)
     if request.resume_epoch >= epochs:
         raise InputError(f"--resume-epoch {request.resume_epoch:g} leaves nothing to train of {epochs:g} epochs")
     return _Work(data, per_epoch, epochs, per_epoch * (epochs - request.resume_epoch))
 
 
-def _samples(request: ExperimentRequest, workload: Workload, assumptions: list[str]) -> tuple[Dataset | None, float | None]:
+def _samples(
+    request: ExperimentRequest, workload: Workload, assumptions: list[str]
+) -> tuple[Dataset | None, float | None]:
     """The data set and its samples per epoch, in units of the workload's sample (one sequence for language models)."""
     if request.samples is not None:
         return None, request.samples
@@ -142,7 +146,10 @@ def _samples(request: ExperimentRequest, workload: Workload, assumptions: list[s
 
 def _tokens_per_sample(workload: Workload) -> int:
     if workload.seq_length is None:
-        raise InputError(f"--tokens is for models of token sequences; {workload.name} takes {workload.sample_unit}s, say -e or --samples")
+        raise InputError(
+            f"--tokens is for models of token sequences; {workload.name} takes {workload.sample_unit}s: "
+            "say -e or --samples"
+        )
     return workload.seq_length
 
 
@@ -168,7 +175,8 @@ def _batch_assumptions(request: ExperimentRequest, workload: Workload) -> list[s
         return []
     return [
         f"batch {workload.recipe_batch_size_per_gpu:,} per GPU or the largest that fits below it, "
-        f"at most {workload.max_global_batch_size:,} in all: {workload.recipe_source} (fix with -b or --global-batch-size)"
+        f"at most {workload.max_global_batch_size:,} in all: {workload.recipe_source} "
+        "(fix with -b or --global-batch-size)"
     ]
 
 
@@ -210,7 +218,11 @@ def _between(flag: str, value: float | None, low: float, high: float, *, exclusi
 
 
 def _check_contradictions(request: ExperimentRequest) -> None:
-    amounts = [flag for flag, value in (("--epochs", request.epochs), ("--tokens", request.tokens), ("--steps", request.steps)) if value]
+    amounts = [
+        flag
+        for flag, value in (("--epochs", request.epochs), ("--tokens", request.tokens), ("--steps", request.steps))
+        if value
+    ]
     if len(amounts) > 1:
         raise InputError(f"{' and '.join(amounts)} contradict each other: say how long to train once")
     if request.dataset is not None and request.samples is not None:

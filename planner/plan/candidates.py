@@ -19,7 +19,7 @@ InterruptionRate = Callable[[Offer], Interval]
 
 
 class Tariff(NamedTuple):
-    """What a run pays beside the hours of an offer, the same for all offers of a provider; for owned machines, all of it.
+    """What a run pays beside the hours of an offer, by provider; for an owned machine, all that it pays.
 
     ``price_as_of`` and ``source`` date an owned machine's price; an offer has its own.
     """

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from itertools import groupby
 from operator import itemgetter
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.catalog import accelerator, accelerators
 from planner.hardware.cpus import cpu
-from planner.hardware.interconnect import Network, link
+from planner.hardware.interconnect import LinkKind, Network, link
 from planner.hardware.machine import Machine, cpu_machine
 from planner.plan.candidates import Candidate, Tariff
 from planner.units import GIB
@@ -38,7 +38,7 @@ def cloud_machine(kind: InstanceType, num_nodes: int = 1) -> tuple[Machine, str]
         accelerator=device,
         num_gpus=kind.num_gpus,
         num_nodes=num_nodes,
-        link=link(kind.link, device) if kind.num_gpus > 1 else None,
+        link=link(cast(LinkKind, kind.link), device) if kind.num_gpus > 1 else None,
         network=_network(kind),
         cpu=host,
         vcpus=kind.vcpus,

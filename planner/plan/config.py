@@ -1,25 +1,25 @@
 """The user's configuration file: own machines, electricity, how purchases are written off.
 
-    country = "DE"
-    electricity_usd_per_kwh = 0.30
-    hour_value_usd = 2
+country = "DE"
+electricity_usd_per_kwh = 0.30
+hour_value_usd = 2
 
-    [ownership]
-    lifetime_years = 3
-    resale_share = 0.3
-    use_share = 0.5
+[ownership]
+lifetime_years = 3
+resale_share = 0.3
+use_share = 0.5
 
-    [this_machine]
-    power_w = 350           # at the wall, while training
-    purchase_usd = 2500
+[this_machine]
+power_w = 350           # at the wall, while training
+purchase_usd = 2500
 
-    [[machine]]
-    name = "lab"
-    place = "cluster"       # laptop, workstation or cluster
-    gpu = "A100 80GB"
-    count = 8               # per node
-    nodes = 1
-    purchase_usd = 120000
+[[machine]]
+name = "lab"
+place = "cluster"       # laptop, workstation or cluster
+gpu = "A100 80GB"
+count = 8               # per node
+nodes = 1
+purchase_usd = 120000
 """
 
 from __future__ import annotations
@@ -144,7 +144,11 @@ _OWNERSHIP = {
     "resale_share": _Field(high=1, or_zero=True),
     "use_share": _Field(high=1),
 }
-_THIS_MACHINE = {"power_w": _Field(high=1e6), "purchase_usd": _Field(or_zero=True), "usd_per_hour": _Field(or_zero=True, high=1e6)}
+_THIS_MACHINE = {
+    "power_w": _Field(high=1e6),
+    "purchase_usd": _Field(or_zero=True),
+    "usd_per_hour": _Field(or_zero=True, high=1e6),
+}
 _MACHINE = {
     "name": _TEXT,
     "place": _TEXT,
@@ -197,7 +201,9 @@ def _own_machine(entry: Any, number: int) -> OwnMachine:
         if required not in values:
             raise InputError(f"{where}{required} is missing")
     if values["place"] not in OWN_PLACES:
-        raise InputError(f"{where}place must be {', '.join(OWN_PLACES[:-1])} or {OWN_PLACES[-1]}, not {values['place']!r}")
+        raise InputError(
+            f"{where}place must be {', '.join(OWN_PLACES[:-1])} or {OWN_PLACES[-1]}, not {values['place']!r}"
+        )
     return OwnMachine(**values)
 
 

@@ -11,10 +11,12 @@ _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
 def parse_deadline(text: str, now: datetime) -> datetime:
-    """The moment ``text`` means, in the zone of ``now``. Raises InputError for a text it cannot read or a moment past."""
+    """The moment ``text`` means, in the zone of ``now``. Raises InputError where it cannot be read or is past."""
     moment = _moment(text.strip(), now)
     if moment is None:
-        raise InputError(f"cannot read the deadline {text!r}; write 12h, 2d12h, '2026-12-24 09:00', 'tomorrow 09:00' or 'Tue 18:00'")
+        raise InputError(
+            f"cannot read the deadline {text!r}; write 12h, 2d12h, '2026-12-24 09:00', 'tomorrow 09:00' or 'Tue 18:00'"
+        )
     if moment <= now:
         raise InputError(f"the deadline {text!r} ({moment:%Y-%m-%d %H:%M}) is in the past")
     return moment

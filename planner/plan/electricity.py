@@ -14,7 +14,7 @@ _TABLE = Path(__file__).parent.parent / "data" / "electricity.csv"
 DEFAULT_COUNTRY = "EU"
 
 PSU_EFFICIENCY = 0.91
-"""Share of wall power that reaches the parts: a home power supply loses 8-10 % (assumption; 80 PLUS Gold at half load)."""
+"""Share of wall power that reaches the parts: a home power supply loses 8-10 % (assumption)."""
 
 PUE = {"aws": 1.2, "gcp": 1.12, "azure": 1.12}
 """Data-centre overhead by provider (Green Algorithms default_PUE.csv)."""
@@ -43,11 +43,14 @@ def electricity_prices() -> dict[str, ElectricityPrice]:
 
 
 def electricity_price(country: str | None) -> ElectricityPrice:
-    """The price of the country, or the EU household average. Raises UnknownNameError for one without a sourced price."""
+    """The country's price, or the EU household average. Raises UnknownNameError for one without a sourced price."""
     table = electricity_prices()
     name = (country or DEFAULT_COUNTRY).strip().upper()
     if name not in table:
         raise UnknownNameError(
-            "country", country or "", near_misses(name, table), f"known are {', '.join(table)}; or say --electricity-price USD_PER_KWH"
+            "country",
+            country or "",
+            near_misses(name, table),
+            f"known are {', '.join(table)}; or say --electricity-price USD_PER_KWH",
         )
     return table[name]

@@ -22,7 +22,7 @@ def owned_candidate(
     is_this_machine: bool = False,
     hypothetical: bool = False,
 ) -> Candidate:
-    """A machine paid for by its owner: electricity at the wall, the purchase written off, or an hourly rate they state."""
+    """A machine paid for by its owner: electricity and the purchase written off, or an hourly rate they state."""
     charges = _charges(ownership, electricity, terms, hypothetical=hypothetical, place=place)
     priced = ownership.purchase_usd is not None and ownership.rent_usd_per_hour is None
     return Candidate(
@@ -48,7 +48,9 @@ def _charges(
     if ownership.rent_usd_per_hour is not None:
         return (Charge("rent", ownership.rent_usd_per_hour, 0.0, "usd_per_hour in your configuration"),)
     if place == "cloud":
-        return (Charge("rent", None, None, "the rent of this machine is not known; say usd_per_hour in the configuration"),)
+        return (
+            Charge("rent", None, None, "the rent of this machine is not known; say usd_per_hour in the configuration"),
+        )
     hourly = None if ownership.power_w is None else ownership.power_w / 1000 * electricity.usd_per_kwh
     power = Charge("electricity", hourly, 0.0, f"{ownership.power_source}; {electricity.source}")
     if ownership.purchase_usd is not None:

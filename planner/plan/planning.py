@@ -31,14 +31,13 @@ def make_plan(
     competition = gather(experiment, question, world, now)
     limits = competition.limits
     ranking = rank(experiment, StepModel(experiment), competition.candidates, limits, now)
-    best = recommend(
-        ranking.rows, limits, places=competition.where.named, named_accelerators=question.gpus is not None
-    )
+    best = recommend(ranking.rows, limits, places=competition.where.named, named_accelerators=question.gpus is not None)
     indices = _shown(ranking.rows, max_rows, by_machine)
     ranks = {index: place for place, index in enumerate(indices, start=1)} if by_machine else None
     front = pareto_front(ranking.rows)
     estimates = tuple(
-        ranked_estimate(ranking.rows[index], ranks[index] if ranks else index + 1, index in front, now) for index in indices
+        ranked_estimate(ranking.rows[index], ranks[index] if ranks else index + 1, index in front, now)
+        for index in indices
     )
     unranked = tuple(refused_estimate(refusal, now) for refusal in ranking.refusals)
     return Plan(

@@ -9,6 +9,7 @@ from planner.plan.plan import PLACES, Place
 from planner.plan.search import Limits
 
 DEFAULT_HOUR_VALUE_USD = 2.0
+NO_LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Question:
     country: str | None = None
     electricity_usd_per_kwh: float | None = None
     hour_value_usd: float | None = None
-    limits: Limits = Limits()
+    limits: Limits = NO_LIMITS
 
 
 @dataclass(frozen=True, slots=True)

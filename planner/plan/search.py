@@ -149,7 +149,9 @@ def _p_meets(setting: Setting, offer: Offer | None, limits: Limits, now: datetim
         probabilities.append(p_below(time_s, (limits.deadline - now).total_seconds()))
     if limits.budget_usd is not None:
         spread = price_age(offer, now.date()).spread if offer is not None else 0.0
-        probabilities.append(p_below(cost_interval(setting.candidate.charges(offer), time_s, spread), limits.budget_usd))
+        probabilities.append(
+            p_below(cost_interval(setting.candidate.charges(offer), time_s, spread), limits.budget_usd)
+        )
     return min(probabilities)
 
 

@@ -38,7 +38,18 @@ def machine_words(candidate: Candidate) -> str:
 
 def short_name(name: str) -> str:
     """An accelerator's name without the vendor's words."""
-    for prefix in ("NVIDIA GeForce ", "NVIDIA Tesla ", "NVIDIA ", "AMD Instinct ", "AMD Radeon ", "AMD ", "Intel ", "Google ", "AWS ", "Apple "):
+    for prefix in (
+        "NVIDIA GeForce ",
+        "NVIDIA Tesla ",
+        "NVIDIA ",
+        "AMD Instinct ",
+        "AMD Radeon ",
+        "AMD ",
+        "Intel ",
+        "Google ",
+        "AWS ",
+        "Apple ",
+    ):
         if name.startswith(prefix):
             return name.removeprefix(prefix)
     return name
@@ -56,5 +67,7 @@ def _where(row: Row) -> str:
 
 def _why(row: Row, limits: Limits) -> str:
     if limits.given:
-        return f"the cheapest that meets your limits with at least {limits.confidence:.0%} probability ({row.p_meets:.0%})"
+        return (
+            f"the cheapest that meets your limits with at least {limits.confidence:.0%} probability ({row.p_meets:.0%})"
+        )
     return f"the least of cost plus {format_money(limits.hour_value_usd)} for each hour of waiting"

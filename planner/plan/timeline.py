@@ -61,7 +61,7 @@ class Timeline:
 
 
 def timeline(experiment: Experiment, machine: Machine, step: StepEstimate, *, rented: bool) -> Timeline:
-    """The run of ``experiment`` at the pace of ``step``; only a rented machine has to be set up and filled with data."""
+    """The run at the pace of ``step``; only a rented machine has to be set up and filled with data."""
     if step.samples_per_s is None or step.parts is None:
         raise ValueError("a machine on which the experiment does not fit has no timeline")
     training = step.samples_per_s.inverse(experiment.total_samples)

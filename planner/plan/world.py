@@ -15,8 +15,8 @@ from planner.hardware.presets import machine_from_spec, presets
 from planner.hardware.selection import Selection, parse_selection
 from planner.plan.candidates import Candidate
 from planner.plan.clouds import CloudQuestion, cloud_candidates
-from planner.plan.config import Config, OwnMachine, OwnershipTerms, load_config
-from planner.plan.electricity import PSU_EFFICIENCY, ElectricityPrice, electricity_price
+from planner.plan.config import Config, OwnershipTerms, OwnMachine, load_config
+from planner.plan.electricity import ElectricityPrice, electricity_price
 from planner.plan.extras import tariffs
 from planner.plan.owned import owned_candidate
 from planner.plan.ownership import Ownership, wall_power_w
@@ -140,8 +140,16 @@ def _owned(
     for preset in presets():
         if preset.place in where.places and preset.place not in taken and _wanted(selection)(preset.machine):
             power_w = wall_power_w(preset.machine, preset.place, preset.host_power_w)
-            ownership = Ownership(power_w, "board power plus host", preset.purchase_usd, preset.price_source, price_as_of=preset.price_as_of)
-            yield owned_candidate(preset.name, preset.place, preset.machine, ownership, electricity, terms, hypothetical=True)
+            ownership = Ownership(
+                power_w,
+                "board power plus host",
+                preset.purchase_usd,
+                preset.price_source,
+                price_as_of=preset.price_as_of,
+            )
+            yield owned_candidate(
+                preset.name, preset.place, preset.machine, ownership, electricity, terms, hypothetical=True
+            )
 
 
 def _wanted(selection: Selection | None) -> Callable[[Machine], bool]:
@@ -153,14 +161,18 @@ def _wanted(selection: Selection | None) -> Callable[[Machine], bool]:
 def _this_machine(world: World, electricity: ElectricityPrice) -> Candidate:
     owner = world.config.this_machine
     machine, place = world.local.machine(), world.local.place
-    if owner.power_w is not None:
-        power_w, source = owner.power_w, "power_w in your configuration"
-    else:
-        power_w, source = wall_power_w(machine, place), "power assumed from the parts"
+    power_w, source = _power(machine, place, owner.power_w)
     ownership = Ownership(power_w, source, owner.purchase_usd, "purchase_usd in your configuration", owner.usd_per_hour)
     return owned_candidate(
         "this machine", place, machine, ownership, electricity, world.config.ownership, is_this_machine=True
     )
+
+
+def _power(machine: Machine, place: Place, stated_w: float | None) -> tuple[float | None, str]:
+    """Wall power of all nodes, and where it comes from: the owner's word for one node, or the parts'."""
+    if stated_w is not None:
+        return stated_w * machine.num_nodes, "power_w in your configuration"
+    return wall_power_w(machine, place), "power assumed from the parts"
 
 
 def _own_machine(entry: OwnMachine, electricity: ElectricityPrice, terms: OwnershipTerms) -> Candidate:
@@ -178,10 +190,7 @@ def _own_machine(entry: OwnMachine, electricity: ElectricityPrice, terms: Owners
         )
     except InputError as error:
         raise InputError(f"machine {entry.name!r} in the configuration: {error}") from error
-    if entry.power_w is not None:
-        power_w, source = entry.power_w * entry.nodes, "power_w in your configuration"
-    else:
-        power_w, source = wall_power_w(machine, entry.place), "power assumed from the parts"
+    power_w, source = _power(machine, entry.place, entry.power_w)
     ownership = Ownership(power_w, source, entry.purchase_usd, "purchase_usd in your configuration", entry.usd_per_hour)
     return owned_candidate(entry.name, entry.place, machine, ownership, electricity, terms)
 

@@ -61,6 +61,8 @@ def test_certain_cases() -> None:
 
 
 @given(st.floats(0.1, 1e5), st.floats(1.01, 4), st.floats(1.01, 4), st.floats(0.01, 1e6), st.floats(1.0, 10))
-def test_a_later_deadline_is_never_less_likely_met(p50: float, down: float, up: float, limit: float, more: float) -> None:
+def test_a_later_deadline_is_never_less_likely_met(
+    p50: float, down: float, up: float, limit: float, more: float
+) -> None:
     time = Interval(p50 / down, p50, p50 * up)
     assert 0 <= p_below(time, limit) <= p_below(time, limit * more) <= 1

@@ -13,7 +13,9 @@ from planner.units import Interval
 from pricing.offer import Offer
 
 charges_strategy = st.lists(
-    st.builds(Charge, st.just("part"), st.floats(0, 1e4), st.floats(0, 1e3), st.just("a source")), min_size=1, max_size=5
+    st.builds(Charge, st.just("part"), st.floats(0, 1e4), st.floats(0, 1e3), st.just("a source")),
+    min_size=1,
+    max_size=5,
 )
 
 

@@ -49,7 +49,9 @@ def test_a_segment_that_never_completes_is_infinite() -> None:
 
 
 @given(st.floats(60, 1e6), st.floats(1e-7, 1e-3), st.floats(1, 300), st.floats(0, 1800), st.floats(1.0, 3.0))
-def test_more_interruptions_never_take_less(work_s: float, rate: float, checkpoint_s: float, restart_s: float, factor: float) -> None:
+def test_more_interruptions_never_take_less(
+    work_s: float, rate: float, checkpoint_s: float, restart_s: float, factor: float
+) -> None:
     calm = interruption_time(work_s, rate, checkpoint_s, restart_s).expected_s
     rough = interruption_time(work_s, rate * factor, checkpoint_s, restart_s).expected_s
     assert 0 <= calm <= rough * (1 + 1e-9)

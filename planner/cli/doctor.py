@@ -1,0 +1,102 @@
+"""``gpuplanner doctor``: what is installed, found and missing, where the files are and how old the prices are."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import sys
+from collections.abc import Iterator
+from datetime import date
+from importlib import metadata
+
+from planner import __version__
+from planner.cli.table import styled, use_color
+from planner.errors import InputError, PlannerError
+from planner.hardware.catalog import accelerators
+from planner.plan.config import config_path, load_config
+from planner.plan.world import cache_directory
+from planner.profiler.detect import quick_look
+from planner.units import format_bytes
+from planner.workloads.catalog import model_index
+from planner.workloads.datasets import datasets
+from pricing.age import age_days
+from pricing.catalog import open_catalog
+from pricing.errors import PricingError
+
+_REQUIRED = ("textual", "boto3", "pydantic", "httpx", "platformdirs", "shtab")
+_OPTIONAL = {"torch": "measuring this machine with real training steps, tracing your own models"}
+_LABEL_WIDTH = 13
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = "exit status: 0 when everything needed is there, 1 when something is missing or cannot be read"
+
+
+def run(arguments: argparse.Namespace) -> int:
+    color = use_color()
+    healthy = True
+    for ok, label, text in _findings():
+        healthy = healthy and ok is not False
+        mark = {True: "ok", False: "FAIL", None: "-"}[ok]
+        sys.stdout.write(f"{styled(f'{mark:4}', 'plain' if ok else 'warn', color)} {label:{_LABEL_WIDTH}} {text}\n")
+    return 0 if healthy else PlannerError.exit_code
+
+
+def _findings() -> Iterator[tuple[bool | None, str, str]]:
+    """(fine, what, text); fine is None for what is merely absent."""
+    yield True, "gpuplanner", f"{__version__}, Python {platform.python_version()} on {platform.system()} {platform.machine()}"
+    for package in _REQUIRED:
+        version = _version(package)
+        yield version is not None, package, version or "not installed: run pip install gpuplanner again"
+    for package, purpose in _OPTIONAL.items():
+        version = _version(package)
+        yield (True if version else None), package, version or f"not installed; needed only for {purpose}"
+    yield from _machine()
+    yield _config()
+    yield from _prices()
+    yield True, "tables", f"{len(accelerators())} accelerators, {len(model_index())} models, {len(datasets())} data sets"
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _machine() -> Iterator[tuple[bool | None, str, str]]:
+    local = quick_look(None)
+    machine = local.machine()
+    device = f"{machine.num_gpus:g} x {machine.accelerator.name}" if machine.num_gpus else "no GPU found, trains on the CPU"
+    cpu = machine.cpu.name if machine.cpu else "unknown CPU"
+    yield True, "this machine", f"{local.place}: {device}"
+    yield True, "", f"{cpu}, {machine.vcpus:g} vCPUs, {format_bytes(machine.ram_bytes)} of memory"
+    for note in local.notes:
+        yield None, "", note
+    directory = cache_directory()
+    yield None, "cache", f"{directory}" if directory else "no directory for it: nothing is cached"
+
+
+def _config() -> tuple[bool, str, str]:
+    path = config_path()
+    try:
+        config = load_config()
+    except InputError as error:
+        return False, "config", str(error)
+    found = f"{len(config.machines)} own machines" if path.is_file() else "none, the defaults hold"
+    return True, "config", f"{path} ({found})"
+
+
+def _prices() -> Iterator[tuple[bool, str, str]]:
+    try:
+        catalog = open_catalog()
+        sources = catalog.sources()
+    except PricingError as error:
+        yield False, "prices", str(error)
+        return
+    today = date.today()
+    yield True, "prices", f"{sum(source.offers for source in sources):,} offers in {catalog.path}"
+    for source in sources:
+        if source.offers:
+            age = f"{source.oldest} to {source.newest}, newest {age_days(source.newest, today)} days old"
+            yield True, "", f"{source.offers:>6,}  {source.name}: {age}"

@@ -1,0 +1,205 @@
+"""Bad input: one clear sentence on stderr, exit 2 (3 when nothing fits), no traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+RESNET = ("estimate", "-m", "resnet50", "-e", "1")
+
+# (arguments after `estimate -m resnet50 -e 1` or, where they start with a command, the whole line; what the sentence says)
+CASES = [
+    # names
+    (("estimate", "-m", "resnet5", "-e", "1"), "unknown model 'resnet5'; did you mean"),
+    (("estimate", "-m", "", "-e", "1"), "unknown model ''"),
+    (("estimate", "-m", "xgboost", "-e", "1"), "needs no GPU"),
+    (("-d", "imagnet"), "did you mean imagenet"),
+    (("--gpus", "RTX 9999"), "unknown accelerator 'RTX 9999'"),
+    (("--gpus", "H100:0"), "from 1 to 1024"),
+    (("--gpus", "H100:many"), "from 1 to 1024"),
+    (("--gpus", ""), "cannot read the GPUs"),
+    (("--gpus", "80GB..24GB"), "memory range"),
+    (("--gpus", "hugeGB+"), "memory size"),
+    (("--region", "us-esat-1"), "did you mean us-east-1"),
+    (("--region", "mars-*"), "region 'mars-*'"),
+    (("--region", " , "), "names separated by commas"),
+    (("--where", "clod"), "did you mean cloud"),
+    (("--where", "basement"), "unknown place or provider 'basement'"),
+    (("--country", "ZZ"), "unknown country 'ZZ'"),
+    (("--precision", "bf61"), "did you mean bf16"),
+    (("--precision", "int4"), "unknown precision 'int4'"),
+    (("--optimizer", "adamm"), "did you mean adam"),
+    (("estmate", "-m", "resnet50"), "did you mean estimate"),
+    (("--epoch", "90"), "did you mean --epochs"),
+    (("--colour",), "unknown flag --colour"),
+    (("stray",), "no place for 'stray'"),
+    # numbers
+    (("estimate", "-m", "resnet50", "-e", "0"), "--epochs must be greater than 0"),
+    (("estimate", "-m", "resnet50", "-e", "-5"), "--epochs must be greater than 0"),
+    (("estimate", "-m", "resnet50", "-e", "nan"), "finite"),
+    (("estimate", "-m", "resnet50", "-e", "inf"), "finite"),
+    (("estimate", "-m", "resnet50", "-e", "1e12"), "at most 1,000,000"),
+    (("estimate", "-m", "resnet50", "-e", "many"), "expected a number, not 'many'"),
+    (("estimate", "-m", "resnet50", "-e"), "expected one argument"),
+    (("-b", "0"), "--batch-size must be at least 1"),
+    (("-b", "-8"), "--batch-size must be at least 1"),
+    (("-b", "1.5"), "whole number"),
+    (("-b", "99999999999"), "--batch-size must be at least 1 and at most"),
+    (("--global-batch-size", "0"), "--global-batch-size must be at least 1"),
+    (("--grad-accum-steps", "0"), "--grad-accum-steps must be at least 1"),
+    (("--img-size", "0"), "--img-size must be at least 8"),
+    (("--img-size", "33333"), "--img-size"),
+    (("--zero", "4"), "--zero must be at least 0 and at most 3"),
+    (("--lora-rank", "0"), "--lora-rank must be at least 1"),
+    (("-j", "-1"), "--workers must be at least 0"),
+    (("--resume-epoch", "-1"), "--resume-epoch must be at least 0"),
+    (("--resume-epoch", "1"), "leaves nothing to train"),
+    (("--samples", "0"), "greater than 0"),
+    (("--samples", "-3"), "cannot read"),
+    (("--num-nodes", "0"), "--num-nodes must be between 1 and"),
+    (("--num-nodes", "1000000"), "--num-nodes must be between 1 and"),
+    (("--max-price", "0"), "greater than 0"),
+    (("--max-price", "free"), "expected a number"),
+    (("--max-price-age", "-1"), "--max-price-age"),
+    (("--budget", "-5"), "greater than 0"),
+    (("--budget", "nan"), "finite"),
+    (("--confidence", "90"), "between 0 and 1"),
+    (("--hour-value", "-1"), "0 or a positive number"),
+    (("--electricity-price", "-0.1"), "0 or a positive number"),
+    (("-n", "-1"), "-n must be 0 (all)"),
+    (("--deadline", "soon"), "cannot read the deadline"),
+    (("--deadline", "2001-01-01"), "in the past"),
+    (("--currency", "EUR"), "such as EUR=0.92"),
+    (("--currency", "EUR=-1"), "such as EUR=0.92"),
+    (("-o", "yaml"), "invalid choice: 'yaml'"),
+    (("--sort", "luck"), "invalid choice: 'luck'"),
+    # contradictions
+    (("--tokens", "1B"), "--epochs and --tokens contradict"),
+    (("--steps", "100"), "--epochs and --steps contradict"),
+    (("-d", "imagenet", "--samples", "5"), "--dataset and --samples contradict"),
+    (("--spot", "--on-demand"), "not allowed with"),
+    (("-b", "48", "--global-batch-size", "100"), "not a multiple"),
+    (("estimate", "-m", "resnet50", "--tokens", "1B"), "token sequences"),
+    (("estimate", "-m", "resnet50", "--resume-epoch", "5"), "--resume-epoch needs --epochs"),
+    (("--seq-length", "128"), "seq"),
+    (("estimate", "-e", "1"), "required: -m/--model"),
+    (("gpus", "no such gpu"), "unknown accelerator"),
+    (("models", "no-such-model-at-all"), "unknown model"),
+    (("datasets", "no-such-data"), "unknown data set"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), CASES, ids=lambda value: " ".join(value) if isinstance(value, tuple) else "")
+def test_one_sentence_and_exit_2(run: Run, arguments: tuple[str, ...], sentence: str) -> None:
+    whole_line = not arguments[0].startswith("-") and arguments[0] not in ("stray",)
+    result = run(*(arguments if whole_line else (*RESNET, *arguments)))
+    assert result.code == 2
+    assert result.out == ""
+    assert sentence in result.err
+    assert result.err.startswith("gpuplanner: ")
+    assert result.err.count("\n") == 1
+
+
+def test_nothing_fits_is_exit_3_and_says_why(run: Run) -> None:
+    result = run("estimate", "-m", "llama-3-70b", "--tokens", "1B", "--gpus", "T4:1", "--where", "cloud", "-b", "1")
+    assert result.code == 3
+    assert "Not ranked" in result.out
+
+
+def test_limits_that_nothing_meets_are_exit_3_with_the_nearest_rows(run: Run) -> None:
+    result = run(*RESNET, "--deadline", "60s", "-o", "json")
+    assert result.code == 3
+    assert result.record["recommendation"] is None
+    assert len(result.record["estimates"]) == 20
+
+
+def _command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The installed entry point in a process of its own; the environment is this one's with changes ('' unsets)."""
+    env = {**os.environ, **environment}
+    env = {name: value for name, value in env.items() if value != ""}
+    code = "import sys; from planner.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, env=env, timeout=60, check=False
+    )
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    code = "import sys; from planner.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, *RESNET, "-o", "json", "-n", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        assert process.wait(60) == 0
+        assert process.stderr.read() == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="closing a descriptor from the shell is POSIX")
+def test_closed_standard_output() -> None:
+    code = "import sys; from planner.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    line = f"exec {sys.executable} -c '{code}' estimate -m resnet50 -e 1 >&-"
+    result = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode == 1
+    assert result.stderr == "gpuplanner: there is nowhere to write the answer: standard output is closed\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_behind_standard_output() -> None:
+    code = "import sys; from planner.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    line = f"exec {sys.executable} -c '{code}' estimate -m resnet50 -e 1 >/dev/full"
+    result = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode == 1
+    assert "No space left" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["[[machine]]\nname = 'x'\nplace = 'cluster'\ngpu = 'RTX 9999'\n", "country = 'ZZ'\n", "country = \n", "\x00"]
+)
+def test_a_malformed_configuration(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(text, encoding="utf-8")
+    monkeypatch.setenv("GPUPLANNER_CONFIG", str(path))
+    result = run(*RESNET)
+    assert result.code == 2
+    assert result.err.count("\n") == 1
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_an_unreadable_configuration(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUPLANNER_CONFIG", str(tmp_path))
+    result = run(*RESNET)
+    assert result.code == 2
+    assert "cannot read the configuration" in result.err
+
+
+def test_without_a_home() -> None:
+    result = _command(*RESNET, HOME="", XDG_CACHE_HOME="", XDG_CONFIG_HOME="")
+    assert result.returncode == 0
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize("kind", ["a file in its place", "read-only", "corrupt"])
+def test_a_cache_directory_that_cannot_be_used(tmp_path: Path, kind: str) -> None:
+    cache = tmp_path / "cache"
+    if kind == "a file in its place":
+        cache.write_text("not a directory")
+    else:
+        directory = cache / "gpuplanner"
+        directory.mkdir(parents=True)
+        if kind == "read-only":
+            directory.chmod(0o500)
+        else:
+            assert _command(*RESNET, XDG_CACHE_HOME=str(cache)).returncode == 0
+            for path in directory.iterdir():
+                path.write_bytes(b"\xff{not json")
+    result = _command(*RESNET, XDG_CACHE_HOME=str(cache))
+    assert result.returncode == 0
+    assert result.stderr == ""
