@@ -85,14 +85,15 @@ def link(kind: LinkKind, accelerator: Accelerator) -> Link:
         return Link("none", "no link", None, peer_access=False)
     if kind in _PCIE.values():
         return _pcie(kind, accelerator)
-    if kind == "nvlink_bridge" and not _takes_bridge(accelerator):
+    if kind == "nvlink_bridge" and not takes_bridge(accelerator):
         raise InputError(f"{accelerator.name} takes no NVLink bridge")
     if kind in ("nvlink_mesh", "nvswitch") and accelerator.form_factor not in ("SXM", "superchip"):
         raise InputError(f"{accelerator.name} has no {_LINK_NAMES[kind]}")
     return Link(kind, _LINK_NAMES[kind], accelerator.nvlink_bytes_per_s, peer_access=True)
 
 
-def _takes_bridge(accelerator: Accelerator) -> bool:
+def takes_bridge(accelerator: Accelerator) -> bool:
+    """Whether the card has a connector for an NVLink bridge."""
     cards = ("desktop", "workstation", "datacentre-PCIe")
     return (
         accelerator.nvlink_bytes_per_s is not None and accelerator.form_factor in cards and accelerator.stack == "cuda"
