@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,95 +30,108 @@ class PriceSource(NamedTuple):
 
 
 class Catalog:
-    """One snapshot, opened. Every method reads afresh and may raise PricingError; keep what is used twice."""
+    """One snapshot. Every method reads it afresh and raises PricingError where it cannot; keep what is used twice."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self._connection = connection
 
     def offers(self, purchases: Sequence[str] = HOURLY) -> list[Offer]:
         """All offers of these purchase options, by provider, instance type, region, zone and purchase."""
-        machines = self._rows("select provider, instance_type from machines order by id")
-        places = self._rows("select region, zone from places order by id")
-        provenances = [
-            (purchase, tuple(marks.split()), as_of, source) if purchase in purchases else None
-            for purchase, marks, as_of, source in self._rows(
-                "select purchase, flags, price_as_of, price_source from provenances order by id"
-            )
-        ]
         found = []
-        for machine, place, provenance, price in self._rows(
-            "select machine, place, provenance, price from offers order by id"
-        ):
-            known = provenances[provenance]
-            if known is not None:
-                purchase, marks, as_of, source = known
-                provider, instance_type = machines[machine]
-                region, zone = places[place]
-                found.append(
-                    Offer(provider, instance_type, region, zone, purchase, price, float(price), marks, as_of, source)
+        with _reading(self.path) as snapshot:
+            machines = snapshot.execute("select provider, instance_type from machines order by id").fetchall()
+            places = snapshot.execute("select region, zone from places order by id").fetchall()
+            provenances = [
+                (purchase, tuple(marks.split()), as_of, source) if purchase in purchases else None
+                for purchase, marks, as_of, source in snapshot.execute(
+                    "select purchase, flags, price_as_of, price_source from provenances order by id"
                 )
+            ]
+            for machine, place, provenance, price in snapshot.execute(
+                "select machine, place, provenance, price from offers order by id"
+            ):
+                known = provenances[provenance]
+                if known is not None:
+                    provider, instance_type = machines[machine]
+                    region, zone = places[place]
+                    purchase, marks, as_of, source = known
+                    found.append(
+                        Offer(
+                            provider, instance_type, region, zone, purchase, price, float(price), marks, as_of, source
+                        )
+                    )
         return found
 
     def instance_types(self) -> dict[tuple[str, str], InstanceType]:
         """Every machine known by (provider, instance type), also those without a price or that cannot train."""
         columns = ", ".join(InstanceType._fields)
-        rows = self._rows(f"select {columns} from instance_types order by provider, instance_type")
-        return {(row[0], row[1]): InstanceType._make((*row[:-1], bool(row[-1]))) for row in rows}
+        with _reading(self.path) as snapshot:
+            rows = snapshot.execute(f"select {columns} from instance_types order by provider, instance_type")
+            return {(row[0], row[1]): InstanceType._make((*row[:-1], bool(row[-1]))) for row in rows}
 
     def quarantined(self) -> list[Quarantined]:
         """The price rows kept apart, each with its reason."""
-        rows = self._rows(
-            "select provider, instance_type, region, zone, purchase, price, flags, price_as_of, price_source,"
-            " accelerator, num_gpus, reason from quarantined order by id"
-        )
-        return [
-            Quarantined(Offer._make((*row[:6], float(row[5]), tuple(row[6].split()), row[7], row[8])), *row[9:])
-            for row in rows
-        ]
+        with _reading(self.path) as snapshot:
+            rows = snapshot.execute(
+                "select provider, instance_type, region, zone, purchase, price, flags, price_as_of, price_source,"
+                " accelerator, num_gpus, reason from quarantined order by id"
+            )
+            return [
+                Quarantined(Offer._make((*row[:6], float(row[5]), tuple(row[6].split()), row[7], row[8])), *row[9:])
+                for row in rows
+            ]
 
     def sources(self) -> list[PriceSource]:
         """Where the prices come from; a source whose rows are all quarantined has 0 offers and no days."""
-        rows = self._rows(
-            "select name, origin, licence, count(offers.id), coalesce(min(price_as_of), ''),"
-            " coalesce(max(price_as_of), '') from sources left join provenances on price_source = name"
-            " left join offers on provenance = provenances.id group by name order by name"
-        )
-        return [PriceSource(*row) for row in rows]
+        with _reading(self.path) as snapshot:
+            rows = snapshot.execute(
+                "select name, origin, licence, count(offers.id), coalesce(min(price_as_of), ''),"
+                " coalesce(max(price_as_of), '') from sources left join provenances on price_source = name"
+                " left join offers on provenance = provenances.id group by name order by name"
+            )
+            return [PriceSource(*row) for row in rows]
 
     def dates(self) -> tuple[str, str]:
         """The oldest and the newest day on which an offer was seen. Raises PricingError on an empty snapshot."""
-        oldest, newest = self._rows("select min(price_as_of), max(price_as_of) from provenances")[0]
+        with _reading(self.path) as snapshot:
+            oldest, newest = snapshot.execute("select min(price_as_of), max(price_as_of) from provenances").fetchone()
         if oldest is None:
             raise PricingError(f"the price snapshot {self.path} holds no offers")
         return oldest, newest
 
     def interruptions(self) -> Interruptions:
         """How often spot machines are taken away."""
-        steps = {(region, machine): step for region, machine, step in self._rows("select * from interruptions")}
-        measured = {row[0]: Measured(*row[1:]) for row in self._rows("select * from measured_interruptions")}
-        return Interruptions(steps, self._meta()["interruptions_as_of"], measured)
+        with _reading(self.path) as snapshot:
+            steps = {
+                (region, machine): step
+                for region, machine, step in snapshot.execute("select region, instance_type, step from interruptions")
+            }
+            measured = {row[0]: Measured(*row[1:]) for row in snapshot.execute("select * from measured_interruptions")}
+            return Interruptions(steps, _meta(snapshot)["interruptions_as_of"], measured)
 
     def providers(self) -> list[str]:
         """The providers that offer a machine, by name."""
-        return [row[0] for row in self._rows("select distinct provider from machines order by provider")]
+        with _reading(self.path) as snapshot:
+            return [name for (name,) in snapshot.execute("select distinct provider from machines order by provider")]
 
     def regions(self) -> dict[str, list[str]]:
         """The regions of each provider that have a price."""
         found: dict[str, list[str]] = {}
-        for provider, region in self._rows(
-            "select distinct provider, region from offers join machines on machine = machines.id"
-            " join places on place = places.id order by provider, region"
-        ):
-            found.setdefault(provider, []).append(region)
+        with _reading(self.path) as snapshot:
+            for provider, region in snapshot.execute(
+                "select distinct provider, region from offers join machines on machine = machines.id"
+                " join places on place = places.id order by provider, region"
+            ):
+                found.setdefault(provider, []).append(region)
         return found
 
     def check_regions(self, patterns: str) -> tuple[str, ...]:
         """The patterns of a comma list, each of which fits a region or zone. Raises UnknownPlaceError otherwise."""
-        places = self._rows("select region, zone from places")
         parsed = parse_patterns(patterns)
         if not parsed:
             raise UnknownPlaceError("region", patterns)
+        with _reading(self.path) as snapshot:
+            places = snapshot.execute("select region, zone from places").fetchall()
         for pattern in parsed:
             if not any(in_regions(region, zone, (pattern,)) for region, zone in places):
                 raise UnknownPlaceError("region", pattern, near_misses(pattern, {region for region, _ in places}))
@@ -130,27 +144,28 @@ class Catalog:
             return name.lower()
         raise UnknownPlaceError("provider", name, near_misses(name, known))
 
-    def _meta(self) -> dict[str, str]:
-        return dict(self._rows("select key, value from meta"))
-
-    def _rows(self, sql: str) -> list[tuple]:  # type: ignore[type-arg]
-        try:
-            return self._connection.execute(sql).fetchall()
-        except sqlite3.Error as error:
-            raise PricingError(f"the price snapshot {self.path} cannot be read: {error}") from error
-
 
 def open_catalog(path: Path | None = None) -> Catalog:
-    """Open the packaged snapshot, or another one. Raises PricingError where it cannot be read."""
+    """The packaged snapshot, or another one. Raises PricingError where it cannot be read."""
     where = PACKAGED if path is None else path
     if not where.is_file():
         raise PricingError(f"the price snapshot {where} is missing")
-    try:
-        connection = sqlite3.connect(f"{where.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
-    except sqlite3.Error as error:
-        raise PricingError(f"the price snapshot {where} cannot be opened: {error}") from error
-    catalog = Catalog(where, connection)
-    version = catalog._meta().get("schema")
+    with _reading(where) as snapshot:
+        version = _meta(snapshot).get("schema")
     if version != SCHEMA_VERSION:
         raise PricingError(f"the price snapshot {where} has schema {version!r}; this version reads {SCHEMA_VERSION!r}")
-    return catalog
+    return Catalog(where)
+
+
+def _meta(snapshot: sqlite3.Connection) -> dict[str, str]:
+    return dict(snapshot.execute("select key, value from meta"))
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """The file, opened so that nothing can write to it; whatever is wrong with its content is one PricingError."""
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+            yield connection
+    except (sqlite3.Error, ValueError, TypeError, LookupError, AttributeError) as error:
+        raise PricingError(f"the price snapshot {path} cannot be read: {error}") from error

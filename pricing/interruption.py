@@ -42,14 +42,20 @@ class Measured(NamedTuple):
 
 
 class Interruptions:
-    """The published steps by (region, machine) of AWS and the measured rates by provider, ready to be asked."""
+    """The published steps by (region, machine) of AWS and the measured rates by provider, ready to be asked.
+
+    Raises ValueError on a step outside 0..4 and LookupError without any step or without measured rates of AWS.
+    """
 
     def __init__(
         self, steps: Mapping[tuple[str, str], int], steps_as_of: str, measured: Mapping[str, Measured]
     ) -> None:
+        if not all(0 <= step < len(SHARE_STEPS) for step in steps.values()):
+            raise ValueError(f"an interruption step is outside 0..{len(SHARE_STEPS) - 1}")
         self._steps = steps
         self._as_of = steps_as_of
         self._measured = measured
+        self._measured_aws = measured["aws"]
         by_machine: dict[str, list[int]] = {}
         for (_region, instance_type), step in steps.items():
             by_machine.setdefault(instance_type, []).append(step)
@@ -68,20 +74,20 @@ class Interruptions:
                 return self._of_step(step, f"{advisor}: the middle of the other regions")
         elif provider in self._measured:
             found = self._measured[provider]
-            high = max(found.high_per_hour, self._measured["aws"].high_per_hour)
+            high = max(found.high_per_hour, self._measured_aws.high_per_hour)
             source = f"{found.source}; high end as measured on AWS"
             return Interruption(found.low_per_hour, found.per_hour, high, found.as_of, source)
         source = f"{advisor}: the middle of all GPU machines on AWS"
         if provider != "aws":
             source = f"no figures of {provider}; {source}"
         middle = self._of_step(self._middle_step, source)
-        return middle._replace(low_per_hour=0.0, high_per_hour=self._measured["aws"].high_per_hour)
+        return middle._replace(low_per_hour=0.0, high_per_hour=self._measured_aws.high_per_hour)
 
     def _of_step(self, step: int, source: str) -> Interruption:
         least, most = SHARE_STEPS[step]
         low = _rate(least, MONTH_HOURS)
         if most is None:
-            high = self._measured["aws"].high_per_hour
+            high = self._measured_aws.high_per_hour
             return Interruption(low, math.sqrt(low * high), high, self._as_of, source)
         likely = _rate((least + most) / 2, LIKELY_RUN_HOURS)
         return Interruption(low, likely, _rate(most, SHORTEST_RUN_HOURS), self._as_of, source)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pricing.catalog import PACKAGED, Catalog, open_catalog
 from pricing.errors import PricingError, UnknownPlaceError, near_misses
@@ -74,8 +78,28 @@ def test_a_path_with_special_characters_opens(tmp_path: Path) -> None:
 
 
 def test_the_snapshot_is_never_written_to(catalog: Catalog) -> None:
-    with pytest.raises(PricingError, match="readonly"):
-        catalog._rows("delete from offers")
+    before = PACKAGED.stat()
+    catalog.offers()
+    assert [path.name for path in PACKAGED.parent.glob("snapshot.sqlite*")] == ["snapshot.sqlite"]
+    assert PACKAGED.stat().st_mtime_ns == before.st_mtime_ns
+
+
+@settings(max_examples=40, deadline=None)
+@given(offset=st.integers(min_value=0), value=st.binary(min_size=1, max_size=64))
+def test_damage_anywhere_is_a_sentence_or_harmless(offset: int, value: bytes) -> None:
+    content = bytearray(PACKAGED.read_bytes())
+    start = offset % (len(content) - len(value))
+    content[start : start + len(value)] = value
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "snapshot.sqlite"
+        path.write_bytes(bytes(content))
+        with contextlib.suppress(PricingError):
+            damaged = open_catalog(path)
+            damaged.offers()
+            damaged.instance_types()
+            damaged.quarantined()
+            damaged.sources()
+            damaged.interruptions().of("aws", "p5.48xlarge", "us-east-1")
 
 
 def test_only_the_purchases_asked_for_are_read(catalog: Catalog) -> None:

@@ -53,6 +53,15 @@ def test_a_provider_without_figures_says_so(interruptions: Interruptions) -> Non
     assert "measured on AWS" in measured.source
 
 
+def test_figures_that_cannot_be_right_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"outside 0\.\.4"):
+        Interruptions({("here", "odd"): 5}, "2025-07-28", {"aws": AWS})
+    with pytest.raises(LookupError):
+        Interruptions({}, "2025-07-28", {"aws": AWS})
+    with pytest.raises(LookupError):
+        Interruptions({("here", "calm"): 0}, "2025-07-28", {})
+
+
 def test_shipped_rates_are_ordered_and_a_busier_step_is_a_higher_rate(catalog: Catalog) -> None:
     shipped = catalog.interruptions()
     for offer in catalog.offers(["spot"]):
