@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from planner.errors import DataError
+
+# Not importlib.resources: importing it takes longer than reading the file.
+CALIBRATION = Path(__file__).parent.parent / "data" / "calibration.json"
 
 
 class ClassEfficiency(NamedTuple):
@@ -26,8 +28,7 @@ class ClassEfficiency(NamedTuple):
         return self.bytes4 if element_bytes == 4 else self.bytes2
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutConstants:
+class LayoutConstants(NamedTuple):
     """Constants of one memory layout (nchw, nhwc); triples are forward, data gradient, weight gradient."""
 
     classes: Mapping[str, ClassEfficiency]
@@ -37,8 +38,7 @@ class LayoutConstants:
     depthwise_log_large_kernel: tuple[float, float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceConstants:
+class DeviceConstants(NamedTuple):
     """How a device of any kind turns its specifications into speed (MODEL.md section 3)."""
 
     kappa_flop_per_clock_sm: Mapping[int, float]
@@ -54,8 +54,7 @@ class DeviceConstants:
     optimizer_bandwidth_share: float
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(NamedTuple):
     """Everything that was fitted or stated as a prior. Sections used by one file only stay plain mappings."""
 
     provenance: Mapping[str, Any]
@@ -74,7 +73,7 @@ class Calibration:
 def load_calibration() -> Calibration:
     """The shipped constants. Raises DataError when the table is missing or damaged."""
     try:
-        text = files("planner").joinpath("data/calibration.json").read_text(encoding="utf-8")
+        text = CALIBRATION.read_text(encoding="utf-8")
         return parse_calibration(json.loads(text))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"the fitted constants (planner/data/calibration.json) cannot be read: {error}") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from planner.hardware.accelerator import Accelerator
@@ -25,8 +24,7 @@ class DeviceRates(NamedTuple):
     step_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class HostSpeed:
+class HostSpeed(NamedTuple):
     """What the host adds, measured by ``profile``; None where nobody measured it and the calibration's value holds."""
 
     launch_s: float | None = None

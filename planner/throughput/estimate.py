@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from planner.units import Interval
 
@@ -12,8 +11,7 @@ Scope = Literal["step", "no_update", "forward"]
 Evidence = Literal["measured_here", "measured_same_gpu", "measured_other_gpu", "same_architecture", "specs_only"]
 
 
-@dataclass(frozen=True, slots=True)
-class StepParts:
+class StepParts(NamedTuple):
     """Seconds of the P50 step by part; they add up to it. ``input_s`` and ``host_s`` are what they add."""
 
     forward_s: float
@@ -28,8 +26,7 @@ class StepParts:
         return self.forward_s + self.backward_s + self.optimizer_s + self.communication_s + self.input_s + self.host_s
 
 
-@dataclass(frozen=True, slots=True)
-class StepEstimate:
+class StepEstimate(NamedTuple):
     """One optimizer step (all accumulation steps, all devices). ``samples_per_s`` and ``mfu`` are the whole job's.
 
     When ``fits`` is False the time fields are None and ``reason`` says what is missing. Memory is None where unknown.

@@ -1,16 +1,15 @@
 """Evidence: which measurements stand behind an estimate, the offset they give, and how wide the interval must be.
 
 ln(predicted time / measured time) is modelled as a sum of random effects: of the software lineage, of the workload in
-it, of the architecture, of both together, of the accelerator, of the workload on that accelerator. Fitted effects ship with their
-remaining uncertainty; the user's own measurements update them by best linear unbiased prediction (Robinson, "That BLUP
-is a good thing", 1991): never by a raw ratio, since a single reference carries its own noise.
+it, of the architecture, of both together, of the accelerator, of the workload on that accelerator. Fitted effects ship
+with their remaining uncertainty; the user's own measurements update them by best linear unbiased prediction (Robinson,
+"That BLUP is a good thing", 1991): never by a raw ratio, since a single reference carries its own noise.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from planner.hardware.accelerator import Accelerator
@@ -68,8 +67,7 @@ class Correction(NamedTuple):
         return Interval(p50 * math.exp(self.low), p50, p50 * math.exp(self.high))
 
 
-@dataclass(frozen=True, slots=True)
-class Knowledge:
+class Knowledge(NamedTuple):
     """What is known beyond specifications: fitted constants and effects, the host's launch cost, own measurements.
 
     ``weights`` are the solved BLUP weights of ``references``; make one with :meth:`with_references`.
@@ -89,7 +87,7 @@ class Knowledge:
             for i, a in enumerate(known)
         ]
         weights = solve_symmetric(matrix, [reference.log_residual for reference in known])
-        return replace(self, references=known, weights=tuple(weights))
+        return self._replace(references=known, weights=tuple(weights))
 
     def correction(self, subject: Subject, kind: str, flags: Sequence[str]) -> Correction:
         """The offset and the interval for ``subject``; ``kind`` is the workload's class of operations."""

@@ -21,12 +21,16 @@ class InputRate(NamedTuple):
     flags: tuple[str, ...] = ()
 
 
+# Classes of samples that cost the CPU next to nothing: tensors, and text that is tokenised once.
+FREE_CLASSES = ("none", "text")
+
+
 def input_rate(experiment: Experiment, machine: Machine, calibration: Calibration) -> InputRate:
     """Decoding is spread over workers (per device) on at most the machine's vCPUs; every node decodes its own share."""
-    per_vcpu = decode_rate_per_vcpu(experiment, calibration)
-    if per_vcpu is None:
+    if not needs_decoding(experiment):
         return InputRate(math.inf)
-    if machine.vcpus is None:
+    per_vcpu = decode_rate_per_vcpu(experiment, calibration)
+    if per_vcpu is None or machine.vcpus is None:
         return InputRate(None, flags=("input_unknown",))
     processes = machine.vcpus
     if experiment.workers is not None:
@@ -34,8 +38,13 @@ def input_rate(experiment: Experiment, machine: Machine, calibration: Calibratio
     return InputRate(per_vcpu * processes * machine.num_nodes, overlapped=experiment.workers != 0)
 
 
+def needs_decoding(experiment: Experiment) -> bool:
+    """Whether samples cost CPU time to prepare; without a data set the input is taken as ready."""
+    return experiment.dataset is not None and experiment.dataset.decode not in FREE_CLASSES
+
+
 def decode_rate_per_vcpu(experiment: Experiment, calibration: Calibration) -> float | None:
-    """Samples/s one vCPU decodes of the experiment's data set; None where a sample needs no decoding worth counting."""
+    """Samples/s one vCPU prepares of the experiment's data set; None where nobody measured this class of samples."""
     if experiment.dataset is None:
         return None
     level = "tuned" if experiment.tuned else "ordinary"
@@ -44,6 +53,8 @@ def decode_rate_per_vcpu(experiment: Experiment, calibration: Calibration) -> fl
 
 
 def vcpus_needed(experiment: Experiment, samples_per_s: float, calibration: Calibration) -> int | None:
-    """vCPUs that would deliver ``samples_per_s``; None where no decoding limits."""
+    """vCPUs that would deliver ``samples_per_s``; None where no decoding limits or its rate is unknown."""
+    if not needs_decoding(experiment):
+        return None
     per_vcpu = decode_rate_per_vcpu(experiment, calibration)
     return None if per_vcpu is None else math.ceil(samples_per_s / per_vcpu)

@@ -7,9 +7,8 @@ reason, which the backtest lists.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import get_args
+from typing import NamedTuple, get_args
 
 from planner.errors import InputError, UnknownNameError
 from planner.experiment.experiment import Optimizer, Precision
@@ -27,8 +26,7 @@ MeasuredRow = Mapping[str, str]
 GPUS_PER_NODE = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Software:
+class Software(NamedTuple):
     """What ran the model: ``framework`` is its lineage ('pytorch', 'tensorflow' ...), the rest its software level."""
 
     framework: str = "pytorch"
@@ -37,8 +35,7 @@ class Software:
     tuned: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Measurement:
+class Measurement(NamedTuple):
     """One measured rate of a whole job. ``batch_size_per_gpu`` is None where the row does not state it."""
 
     workload: Workload

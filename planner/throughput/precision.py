@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from planner.experiment.experiment import Precision
 from planner.hardware.accelerator import Accelerator
 
 
-@dataclass(frozen=True, slots=True)
-class DevicePrecision:
+class DevicePrecision(NamedTuple):
     """A precision as one device runs it. Rates are peak dense FLOP/s of the device; ``note`` is "" when nothing is odd.
 
     ``autocast`` is True for 2-byte operands with fp32 master weights, ``pure`` when the weights are 2 bytes as well.
@@ -99,7 +98,7 @@ def _eight_bit(accelerator: Accelerator, fp32: float) -> DevicePrecision:
     """fp8 speeds up matrix products only, and needs hardware for it; the rest of the step is bf16 autocast."""
     if accelerator.fp8_flops_per_s is None:
         fallback = _half("amp", accelerator, fp32)
-        return _renamed(fallback, f"no fp8 matrix rate on this device: {fallback.name}")
+        return fallback._replace(note=f"no fp8 matrix rate on this device: {fallback.name}")
     base = _half("bf16", accelerator, fp32)
     return DevicePrecision(
         name="fp8",
@@ -111,9 +110,3 @@ def _eight_bit(accelerator: Accelerator, fp32: float) -> DevicePrecision:
         vector_flops_per_s=base.vector_flops_per_s,
         note="fp8 by rule: the fp8 matrix rate with bf16 everywhere else; no measurement was fitted",
     )
-
-
-def _renamed(precision: DevicePrecision, note: str) -> DevicePrecision:
-    from dataclasses import replace
-
-    return replace(precision, note=note)

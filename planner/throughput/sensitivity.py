@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from planner.experiment.experiment import Experiment
 from planner.hardware.accelerator import Accelerator
@@ -12,8 +13,7 @@ from planner.throughput.evidence import Knowledge
 from planner.throughput.step import StepModel
 
 
-@dataclass(frozen=True, slots=True)
-class Sensitivity:
+class Sensitivity(NamedTuple):
     """How the step time answers to one specification raised by 10 %; ``time_change`` -0.06 is 6 % faster."""
 
     spec: str
@@ -39,8 +39,7 @@ def sensitivity(experiment: Experiment, machine: Machine, knowledge: Knowledge |
 def _with_batch_fixed(model: StepModel, machine: Machine) -> StepModel:
     """The same question with the batch it was answered with, so that only the specification changes."""
     estimate = model.estimate(machine)
-    fixed = replace(
-        model.experiment,
+    fixed = model.experiment._replace(
         batch_size_per_gpu=estimate.batch_size_per_gpu,
         grad_accum_steps=estimate.grad_accum_steps,
         global_batch_size=None,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from planner.experiment.experiment import Experiment
 from planner.hardware.accelerator import GIB, Accelerator
 from planner.hardware.interconnect import Link, Network
 from planner.hardware.machine import Machine
 from planner.workloads.datasets import Dataset
-from planner.workloads.workload import Linear, Memory, Operation, Workload
+from planner.workloads.workload import Linear, Memory, Operation, Phase, Workload
 
 A100 = Accelerator(
     key="A100-40GB-SXM",
@@ -99,17 +100,17 @@ IMAGES = Dataset("images", "images", "image classification", 1_281_167, 50_000, 
 TENSORS = replace(IMAGES, name="tensors", decode="none")
 
 
-def machine(accelerator: Accelerator = A100, num_gpus: float = 1, **changes: object) -> Machine:
+def machine(accelerator: Accelerator = A100, num_gpus: float = 1, **changes: Any) -> Machine:
     """One machine with 64 vCPUs around ``num_gpus`` accelerators."""
     defaults = Machine("test", accelerator, num_gpus, vcpus=64.0, ram_bytes=256.0 * GIB)
-    return replace(defaults, **changes)  # type: ignore[arg-type]
+    return replace(defaults, **changes)
 
 
 def convolutional(recipe: int = 256, useful: int = 8192) -> Workload:
     """A convolutional network of ResNet-50's size: 4 GMAC forward, 25 M parameters, activations of 80 MB a sample."""
 
-    def operation(op_class: str, phase: str, size: int, flops: float, moved: float, kernels: float) -> Operation:
-        return Operation(op_class, phase, size, 0.0, 1, 0, Linear(0, flops), Linear(1e6, moved), kernels)  # type: ignore[arg-type]
+    def operation(op_class: str, phase: Phase, size: int, flops: float, moved: float, kernels: float) -> Operation:
+        return Operation(op_class, phase, size, 0.0, 1, 0, Linear(0, flops), Linear(1e6, moved), kernels)
 
     operations = (
         operation("conv", "forward", 2, 4e9, 20e6, 20),
@@ -143,7 +144,7 @@ def convolutional(recipe: int = 256, useful: int = 8192) -> Workload:
     )
 
 
-def experiment(workload: Workload | None = None, **changes: object) -> Experiment:
+def experiment(workload: Workload | None = None, **changes: Any) -> Experiment:
     """An ordinary experiment: AMP, SGD, no decoding."""
     defaults = Experiment(
         workload=workload or convolutional(),
@@ -154,4 +155,4 @@ def experiment(workload: Workload | None = None, **changes: object) -> Experimen
         precision="amp",
         optimizer="sgd",
     )
-    return replace(defaults, **changes)  # type: ignore[arg-type]
+    return defaults._replace(**changes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -78,7 +80,7 @@ def test_three_numbers_that_disagree_on_this_machine_are_a_problem() -> None:
         {"batch_size_per_gpu": 64, "grad_accum_steps": 8, "global_batch_size": 256},
     ],
 )
-def test_contradictions_on_every_machine_are_refused(request_: dict[str, int]) -> None:
+def test_contradictions_on_every_machine_are_refused(request_: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         check_batch_request(experiment(**request_))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -61,9 +62,9 @@ def test_the_largest_batch_is_the_largest_that_fits(room: float) -> None:
         {"precision": "bf16-pure"},
     ],
 )
-def test_every_lever_saves_memory(lever: dict[str, object]) -> None:
+def test_every_lever_saves_memory(lever: dict[str, Any]) -> None:
     plain = experiment(optimizer="adamw")
-    assert required(replace(plain, **lever)) < required(plain)  # type: ignore[arg-type]
+    assert required(plain._replace(**lever)) < required(plain)
 
 
 def test_each_zero_stage_divides_one_more_part() -> None:

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.throughput.calibration import DeviceConstants
-from planner.throughput.device import DeviceRates, device_rates
 from planner.throughput.kernels import DEPTHWISE, GEMM, GROUPED, engine_of
 from planner.workloads.workload import Operation
 from tools.fit.observations import Observation
@@ -52,7 +50,9 @@ class Features:
     effect: Index
 
 
-def build_features(observations: Sequence[Observation], parameters: Parameters, effect_sd: dict[str, float]) -> Features:
+def build_features(
+    observations: Sequence[Observation], parameters: Parameters, effect_sd: dict[str, float]
+) -> Features:
     """Arrays of the observations; registers their random effects as parameters with prior mean 0 and the kind's sd."""
     for observation in observations:
         for kind, name in observation.effects:
@@ -123,7 +123,13 @@ class _OperationColumns:
         if operation.op_class in GROUPED:
             width = min(max(operation.width, 4.0), 128.0)
             resnext = operation.groups == 32 and operation.width <= 33
-            return index[f"{name}/width"], math.log(width / 32.0), index[f"{name}/resnext"] if resnext else none, none, 0.0
+            return (
+                index[f"{name}/width"],
+                math.log(width / 32.0),
+                index[f"{name}/resnext"] if resnext else none,
+                none,
+                0.0,
+            )
         if operation.op_class in DEPTHWISE:
             large = index[f"{name}/large"] if operation.kernel_size > 7 else none
             return none, 0.0, large, index[f"{name}/kernel"], 1.0 / max(operation.kernel_size, 1) ** 2
@@ -151,15 +157,15 @@ class Prediction:
     jacobian: NDArray[np.float64] | None
 
 
-def predict(features: Features, parameters: Parameters, values: Vector, host_s: float, norm: float, slopes: bool) -> Prediction:
+def predict(
+    features: Features, parameters: Parameters, values: Vector, host_s: float, norm: float, slopes: bool
+) -> Prediction:
     """Evaluate the model at ``values`` (one for each parameter); derivatives only where ``slopes``."""
     extended = np.append(values, 0.0)
     index, count = parameters.index, len(features.launches)
     f = features
     kernel_weight = np.exp(extended[f.kernel]) * f.kernel_value
-    log_share = (
-        extended[f.compute] + extended[f.slope] * f.slope_value + extended[f.gain] - np.log1p(kernel_weight)
-    )
+    log_share = extended[f.compute] + extended[f.slope] * f.slope_value + extended[f.gain] - np.log1p(kernel_weight)
     peak_s = f.arithmetic_s * np.exp(-log_share)
     feed_s = f.sm_clock_s * np.exp(-extended[f.kappa])
     beta = extended[index["beta"]]

@@ -12,7 +12,9 @@ NOISE_SD = 0.08
 HUBER_AT = 1.5
 
 
-def solve(features: Features, parameters: Parameters, host_s: float, norm: float, start: Vector | None = None) -> Vector:
+def solve(
+    features: Features, parameters: Parameters, host_s: float, norm: float, start: Vector | None = None
+) -> Vector:
     """Maximum a posteriori parameters: residuals in units of the noise, soft-L1 loss; priors as quadratic penalties."""
     mean, sd = parameters.mean, parameters.sd
     values = mean.copy() if start is None else start.copy()

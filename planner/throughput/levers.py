@@ -1,0 +1,116 @@
+"""What the user could change: each lever tried on one machine, with what it does to time and to memory.
+
+Where the experiment does not fit, the levers that make it fit come first, the cheapest in time first of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from planner.experiment.experiment import Experiment
+from planner.hardware.machine import Machine
+from planner.throughput.estimate import StepEstimate
+from planner.throughput.evidence import Knowledge
+from planner.throughput.kernels import CONVOLUTIONS
+from planner.throughput.step import StepModel
+
+_LORA_RANK = 16
+_EIGHT_BIT_INSTEAD_OF = ("adam", "adamw", "lamb")
+
+
+class Lever(NamedTuple):
+    """One change. ``time_factor`` is time per sample over the unchanged run's, None where either does not fit;
+    ``memory_factor`` is memory per device over the unchanged run's."""
+
+    name: str
+    note: str
+    experiment: Experiment
+    estimate: StepEstimate
+    time_factor: float | None
+    memory_factor: float | None
+
+    @property
+    def fits(self) -> bool:
+        return self.estimate.fits
+
+
+def levers(experiment: Experiment, machine: Machine, knowledge: Knowledge | None = None) -> list[Lever]:
+    """Every lever that applies and changes something, those that fit first, the fastest of them first."""
+    base = StepModel(experiment, knowledge).estimate(machine)
+    found = []
+    for name, note, changed in _changes(experiment, machine, base):
+        estimate = StepModel(changed, knowledge).estimate(machine)
+        lever = Lever(name, note, changed, estimate, _time_factor(base, estimate), _memory_factor(base, estimate))
+        if _changes_something(lever):
+            found.append(lever)
+    return sorted(found, key=lambda lever: (not lever.fits, -_rate(lever.estimate)))
+
+
+def _changes(experiment: Experiment, machine: Machine, base: StepEstimate) -> Iterator[tuple[str, str, Experiment]]:
+    """Levers that apply: (name, what to know about it, the changed experiment)."""
+    yield from _memory_levers(experiment, machine, base)
+    yield from _speed_levers(experiment)
+
+
+def _memory_levers(
+    experiment: Experiment, machine: Machine, base: StepEstimate
+) -> Iterator[tuple[str, str, Experiment]]:
+    batch = experiment.batch_size_per_gpu
+    if not base.fits and batch is not None and batch > 1:
+        accumulation = (experiment.grad_accum_steps or 1) * 2
+        halved = experiment._replace(batch_size_per_gpu=(batch + 1) // 2, grad_accum_steps=accumulation)
+        yield "half the batch", "accumulate twice as often: the same global batch", halved
+    if not experiment.grad_checkpointing:
+        yield "gradient checkpointing", "one more forward pass", experiment._replace(grad_checkpointing=True)
+    if experiment.optimizer in _EIGHT_BIT_INSTEAD_OF:
+        yield "8-bit optimizer", "state in one byte a moment", experiment._replace(optimizer="adamw8bit")
+    if machine.devices > 1:
+        for stage in range(experiment.zero_stage + 1, 4):
+            yield f"ZeRO stage {stage}", _ZERO_NOTES[stage], experiment._replace(zero_stage=stage)
+    if experiment.precision not in ("bf16-pure", "fp16-pure"):
+        pure = experiment._replace(precision="bf16-pure")
+        yield "bf16-pure", "weights and optimizer state in 2 bytes; may cost accuracy", pure
+    if experiment.lora_rank is None and experiment.workload.seq_length is not None:
+        adapted = experiment._replace(lora_rank=_LORA_RANK)
+        yield f"LoRA rank {_LORA_RANK}", "trains adapters, not the model", adapted
+
+
+_ZERO_NOTES = {
+    1: "optimizer state shared out",
+    2: "gradients shared out as well",
+    3: "weights shared out as well: more communication",
+}
+
+
+def _speed_levers(experiment: Experiment) -> Iterator[tuple[str, str, Experiment]]:
+    if experiment.precision in ("fp32", "tf32", "fp32-strict"):
+        yield "amp", "autocast with fp32 master weights", experiment._replace(precision="amp")
+    if experiment.tuned:
+        return
+    convolutional = any(operation.op_class in CONVOLUTIONS for operation in experiment.workload.operations)
+    if convolutional and not experiment.channels_last:
+        yield "channels_last", "one line of code", experiment._replace(channels_last=True)
+    if not experiment.compiled:
+        yield "torch.compile", "fuses elementwise work; minutes to compile", experiment._replace(compiled=True)
+    yield "tuned", "what the vendor's scripts reach", experiment._replace(tuned=True)
+
+
+def _rate(estimate: StepEstimate) -> float:
+    return 0.0 if estimate.samples_per_s is None else estimate.samples_per_s.p50
+
+
+def _time_factor(base: StepEstimate, changed: StepEstimate) -> float | None:
+    before, after = _rate(base), _rate(changed)
+    return before / after if before and after else None
+
+
+def _memory_factor(base: StepEstimate, changed: StepEstimate) -> float | None:
+    before, after = base.memory_required_bytes, changed.memory_required_bytes
+    return after / before if before and after else None
+
+
+def _changes_something(lever: Lever) -> bool:
+    """False for a change that leaves both time and memory as they are (channels_last on a tuned run, for example)."""
+    factors = (lever.time_factor, lever.memory_factor)
+    return any(factor is None or abs(factor - 1.0) > 1e-3 for factor in factors)

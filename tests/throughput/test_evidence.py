@@ -1,0 +1,92 @@
+"""Offsets by shrinkage: references move what shares an effect with them, by less than the raw ratio."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.throughput.evidence import Knowledge, Reference, shipped_knowledge, solve_symmetric, subject_of
+from tests.throughput.examples import A100, CPU, RTX3090, V100
+
+
+def knowledge() -> Knowledge:
+    """Shipped knowledge with every fitted effect forgotten: only prior variances are left."""
+    shipped = shipped_knowledge()
+    blank: dict[str, dict[str, list[float]]] = {kind: {} for kind in shipped.calibration.offsets["effects"]}
+    offsets = {**shipped.calibration.offsets, "effects": blank}
+    return shipped._replace(calibration=shipped.calibration._replace(offsets=offsets))
+
+
+HERE = subject_of("resnet50", "pytorch", True, RTX3090)
+SAME_WORKLOAD = subject_of("resnet50", "pytorch", True, A100)
+SAME_GPU = subject_of("vgg16", "pytorch", True, RTX3090)
+STRANGER = subject_of("vgg16", "tensorflow", True, V100)
+
+
+def offset(known: Knowledge, subject: object) -> float:
+    return known.correction(subject, "convolutional", ()).log_offset  # type: ignore[arg-type]
+
+
+def test_nothing_is_corrected_where_nothing_was_measured() -> None:
+    assert offset(knowledge(), HERE) == 0.0
+    assert knowledge().evidence(HERE) == "specs_only"
+
+
+def test_a_reference_moves_related_subjects_by_less_than_itself() -> None:
+    known = knowledge().with_references([Reference(HERE, 0.3)])
+    assert 0.0 < offset(known, SAME_GPU) < offset(known, SAME_WORKLOAD) < offset(known, HERE) < 0.3
+    assert offset(known, STRANGER) == 0.0
+
+
+def test_more_references_that_agree_are_believed_more() -> None:
+    one = knowledge().with_references([Reference(HERE, 0.3)])
+    three = knowledge().with_references([Reference(HERE, 0.3)] * 3)
+    assert offset(one, HERE) < offset(three, HERE) < 0.3
+
+
+def test_references_can_be_added_one_after_the_other() -> None:
+    together = knowledge().with_references([Reference(HERE, 0.3), Reference(SAME_GPU, -0.1)])
+    in_turn = knowledge().with_references([Reference(HERE, 0.3)]).with_references([Reference(SAME_GPU, -0.1)])
+    assert offset(together, SAME_WORKLOAD) == pytest.approx(offset(in_turn, SAME_WORKLOAD))
+
+
+def test_the_tiers_rise_with_what_was_measured() -> None:
+    assert knowledge().with_references([Reference(HERE, 0.0, on_this_machine=True)]).evidence(HERE) == "measured_here"
+    known = knowledge().with_references([Reference(HERE, 0.0)])
+    assert known.evidence(HERE) == "measured_same_gpu"
+    assert known.evidence(SAME_WORKLOAD) == "measured_other_gpu"
+    assert known.evidence(subject_of("vgg16", "tensorflow", True, RTX3090)) == "same_architecture"
+
+
+def test_better_evidence_is_never_a_wider_interval() -> None:
+    known = knowledge()
+    tiers = known.calibration.intervals["tiers"]
+    widths = [
+        tiers[tier][1] - tiers[tier][0]
+        for tier in ("measured_here", "measured_same_gpu", "measured_other_gpu", "same_architecture", "specs_only")
+    ]
+    assert widths == sorted(widths)
+
+
+def test_doubts_widen_and_unknown_flags_do_not() -> None:
+    plain = knowledge().correction(HERE, "convolutional", ())
+    doubtful = knowledge().correction(HERE, "convolutional", ("host_bound",))
+    other = knowledge().correction(HERE, "convolutional", ("batch_assumed_by_nobody",))
+    assert doubtful.high > plain.high
+    assert (other.low, other.high) == (plain.low, plain.high)
+    assert plain.low < 0 < plain.high
+
+
+def test_half_and_single_precision_are_different_subjects() -> None:
+    assert subject_of("resnet50", "pytorch", False, A100).workload != SAME_WORKLOAD.workload
+    assert subject_of("resnet50@288", "pytorch", True, A100) == SAME_WORKLOAD
+    assert subject_of("resnet50", "pytorch", False, CPU).architecture == "cpu|single"
+
+
+@given(st.lists(st.floats(-3, 3), min_size=1, max_size=6), st.floats(0.01, 2))
+def test_the_solver_solves(values: list[float], ridge: float) -> None:
+    matrix = [[a * b + (ridge if i == j else 0.0) for j, b in enumerate(values)] for i, a in enumerate(values)]
+    solution = solve_symmetric(matrix, values)
+    for row, wanted in zip(matrix, values, strict=True):
+        assert sum(a * x for a, x in zip(row, solution, strict=True)) == pytest.approx(wanted, abs=1e-6)

@@ -1,0 +1,53 @@
+"""Levers: what makes an experiment fit, and what makes it faster."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from planner.throughput.levers import levers
+from planner.workloads.workload import Workload
+from tests.throughput.examples import A100, NVSWITCH, RTX3090, convolutional, experiment, machine
+
+
+def big() -> Workload:
+    """Too many parameters for 24 GB with Adam: 1.5 billion."""
+    return replace(convolutional(recipe=8, useful=512), parameters=1_500_000_000, seq_length=1024)
+
+
+def test_levers_that_make_it_fit_come_first_and_fastest_first() -> None:
+    found = levers(experiment(big(), optimizer="adamw"), machine(RTX3090))
+    fitting = [lever for lever in found if lever.fits]
+    assert fitting
+    assert found[: len(fitting)] == fitting
+    rates = [lever.estimate.samples_per_s.p50 for lever in fitting if lever.estimate.samples_per_s]
+    assert rates == sorted(rates, reverse=True)
+    assert {"8-bit optimizer", "LoRA rank 16"} <= {lever.name for lever in found}
+
+
+def test_zero_needs_several_devices() -> None:
+    alone = {lever.name for lever in levers(experiment(big(), optimizer="adamw"), machine(A100))}
+    several = {lever.name for lever in levers(experiment(big(), optimizer="adamw"), machine(A100, 8, link=NVSWITCH))}
+    assert not any(name.startswith("ZeRO") for name in alone)
+    assert {"ZeRO stage 1", "ZeRO stage 2", "ZeRO stage 3"} <= several
+
+
+def test_checkpointing_trades_time_for_memory() -> None:
+    found = {lever.name: lever for lever in levers(experiment(batch_size_per_gpu=64), machine(A100))}
+    lever = found["gradient checkpointing"]
+    assert (lever.time_factor or 0) > 1 > (lever.memory_factor or 2)
+
+
+def test_a_fixed_batch_that_does_not_fit_is_halved_with_accumulation() -> None:
+    found = levers(experiment(batch_size_per_gpu=500), machine(RTX3090))
+    lever = next(lever for lever in found if lever.name == "half the batch")
+    assert lever.experiment.batch_size_per_gpu == 250
+    assert lever.experiment.grad_accum_steps == 2
+    assert lever.fits
+    assert lever.time_factor is None
+
+
+def test_software_levels_are_offered_until_they_are_used() -> None:
+    plain = {lever.name for lever in levers(experiment(precision="fp32"), machine(A100))}
+    assert {"amp", "channels_last", "torch.compile", "tuned"} <= plain
+    used = {lever.name for lever in levers(experiment(tuned=True), machine(A100))}
+    assert not used & {"channels_last", "torch.compile", "tuned"}

@@ -1,0 +1,231 @@
+"""The step put together: parts that add up, what binds, and answers that move the right way."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.errors import InputError
+from planner.throughput.device import HostSpeed
+from planner.throughput.evidence import shipped_knowledge
+from planner.throughput.sensitivity import sensitivity
+from planner.throughput.step import StepModel, estimate_step, soft_maximum
+from tests.throughput.examples import (
+    A100,
+    CPU,
+    ETHERNET_100,
+    GTX1080TI,
+    IMAGES,
+    NVSWITCH,
+    PCIE4,
+    RTX3090,
+    V100,
+    convolutional,
+    experiment,
+    machine,
+)
+
+MACHINES = [
+    machine(A100),
+    machine(RTX3090),
+    machine(V100),
+    machine(GTX1080TI),
+    machine(CPU, 0),
+    machine(A100, 8, link=NVSWITCH),
+    machine(RTX3090, 4, link=PCIE4),
+    machine(A100, 8, link=NVSWITCH, num_nodes=4, network=ETHERNET_100),
+    machine(A100, 0.5),
+]
+
+
+@pytest.mark.parametrize("on", MACHINES, ids=lambda m: f"{m.accelerator.key}x{m.num_gpus}x{m.num_nodes}")
+def test_parts_add_up_to_the_p50_and_percentiles_are_ordered(on: object) -> None:
+    found = estimate_step(experiment(), on)  # type: ignore[arg-type]
+    assert found.fits
+    assert found.step_time_s is not None
+    assert found.samples_per_s is not None
+    assert found.parts is not None
+    assert found.parts.total_s == pytest.approx(found.step_time_s.p50)
+    assert found.step_time_s.p10 < found.step_time_s.p50 < found.step_time_s.p90
+    assert found.samples_per_s.p10 < found.samples_per_s.p50 < found.samples_per_s.p90
+    assert found.samples_per_s.p50 == pytest.approx(found.global_batch_size / found.step_time_s.p50)
+    assert 0 < (found.mfu or 0) < 1
+
+
+@pytest.mark.parametrize("on", MACHINES, ids=lambda m: f"{m.accelerator.key}x{m.num_gpus}x{m.num_nodes}")
+def test_more_of_any_specification_is_never_slower(on: object) -> None:
+    for answer in sensitivity(experiment(dataset=IMAGES), on):  # type: ignore[arg-type]
+        assert answer.time_change <= 1e-12, answer
+
+
+@given(st.floats(0.2, 5.0), st.floats(0.2, 5.0), st.floats(0.5, 4.0))
+def test_a_better_device_is_never_slower(bandwidth: float, rate: float, factor: float) -> None:
+    base = replace(
+        RTX3090, bandwidth_bytes_per_s=936e9 * bandwidth, fp16_flops_per_s=71e12 * rate, bf16_flops_per_s=71e12 * rate
+    )
+    fixed = experiment(batch_size_per_gpu=32)
+    slow = estimate_step(fixed, machine(base)).step_time_s
+    for better in (
+        replace(base, bandwidth_bytes_per_s=936e9 * bandwidth * max(factor, 1.0)),
+        replace(base, bf16_flops_per_s=71e12 * rate * max(factor, 1.0)),
+        replace(base, boost_hz=1.695e9 * max(factor, 1.0)),
+    ):
+        fast = estimate_step(fixed, machine(better)).step_time_s
+        assert fast is not None
+        assert slow is not None
+        assert fast.p50 <= slow.p50 * (1 + 1e-9)
+
+
+@given(st.integers(1, 120))
+def test_a_bigger_batch_takes_longer_but_less_per_sample(batch: int) -> None:
+    small = estimate_step(experiment(batch_size_per_gpu=batch), machine()).step_time_s
+    large = estimate_step(experiment(batch_size_per_gpu=2 * batch), machine()).step_time_s
+    assert small is not None
+    assert large is not None
+    assert small.p50 < large.p50 < 2 * small.p50
+
+
+def test_accumulation_multiplies_the_passes_but_not_the_update() -> None:
+    once = estimate_step(experiment(batch_size_per_gpu=64), machine()).parts
+    four = estimate_step(experiment(batch_size_per_gpu=64, grad_accum_steps=4), machine()).parts
+    assert once is not None
+    assert four is not None
+    assert four.forward_s == pytest.approx(4 * once.forward_s)
+    assert four.optimizer_s == pytest.approx(once.optimizer_s)
+
+
+def test_checkpointing_runs_the_forward_pass_twice() -> None:
+    plain = estimate_step(experiment(batch_size_per_gpu=64), machine()).parts
+    recomputed = estimate_step(experiment(batch_size_per_gpu=64, grad_checkpointing=True), machine()).parts
+    assert plain is not None
+    assert recomputed is not None
+    assert recomputed.backward_s == pytest.approx(plain.backward_s + plain.forward_s)
+
+
+def test_lora_skips_weight_gradients_and_most_of_the_update() -> None:
+    full = estimate_step(experiment(batch_size_per_gpu=64), machine()).parts
+    adapted = estimate_step(experiment(batch_size_per_gpu=64, lora_rank=8), machine()).parts
+    assert full is not None
+    assert adapted is not None
+    assert adapted.backward_s < full.backward_s
+    assert adapted.optimizer_s < full.optimizer_s
+
+
+def test_zero_shares_the_update() -> None:
+    eight = machine(A100, 8, link=NVSWITCH)
+    whole = estimate_step(experiment(), eight).parts
+    shared = estimate_step(experiment(zero_stage=1), eight).parts
+    assert whole is not None
+    assert shared is not None
+    assert shared.optimizer_s == pytest.approx(whole.optimizer_s / 8)
+
+
+def test_scopes_leave_parts_out() -> None:
+    on = machine(A100, 2, link=NVSWITCH)
+    whole, no_update, forward = (
+        StepModel(experiment(batch_size_per_gpu=64), scope=scope).estimate(on).parts
+        for scope in ("step", "no_update", "forward")
+    )
+    assert whole is not None
+    assert no_update is not None
+    assert forward is not None
+    assert whole.optimizer_s > 0
+    assert no_update.optimizer_s == 0
+    assert (forward.backward_s, forward.communication_s) == (0, 0)
+    assert forward.forward_s == pytest.approx(whole.forward_s)
+
+
+def test_what_does_not_fit_says_so_and_has_no_times() -> None:
+    found = estimate_step(experiment(batch_size_per_gpu=4096), machine(RTX3090))
+    assert not found.fits
+    assert found.step_time_s is None
+    assert "does not fit" in found.reason
+    assert (found.memory_required_bytes or 0) > (found.memory_available_bytes or 0)
+
+
+def test_a_measured_batch_that_does_not_fit_is_accumulated_and_flagged() -> None:
+    found = StepModel(experiment(batch_size_per_gpu=4096), enforce_memory=False).estimate(machine(RTX3090))
+    assert found.fits
+    assert "memory_exceeded" in found.flags
+    assert found.grad_accum_steps > 1
+
+
+def test_unknown_specifications_are_a_reason_not_a_crash() -> None:
+    assert "bandwidth" in estimate_step(experiment(), machine(replace(A100, bandwidth_bytes_per_s=None))).reason
+    rateless = replace(A100, fp32_flops_per_s=None, tf32_flops_per_s=None, fp16_flops_per_s=None, bf16_flops_per_s=None)
+    assert "arithmetic rate" in estimate_step(experiment(), machine(rateless)).reason
+
+
+def test_contradictions_are_refused_at_once() -> None:
+    with pytest.raises(InputError):
+        StepModel(experiment(batch_size_per_gpu=64, global_batch_size=32))
+
+
+def test_few_vcpus_bind_the_input_and_unknown_ones_are_flagged() -> None:
+    starved = estimate_step(experiment(dataset=IMAGES), machine(A100, vcpus=2.0))
+    assert starved.bound_by == "input"
+    assert "input_bound" in starved.flags
+    unknown = estimate_step(experiment(dataset=IMAGES), machine(A100, vcpus=None))
+    assert "input_unknown" in unknown.flags
+    assert unknown.parts is not None
+    assert unknown.parts.input_s == 0
+
+
+def test_loading_in_the_training_process_is_never_hidden() -> None:
+    on = machine(A100, vcpus=64.0)
+    alone = estimate_step(experiment(dataset=IMAGES, workers=0, batch_size_per_gpu=32), on).parts
+    helped = estimate_step(experiment(dataset=IMAGES, workers=32, batch_size_per_gpu=32), on).parts
+    assert alone is not None
+    assert helped is not None
+    assert alone.input_s > helped.input_s == 0
+
+
+def test_a_slow_host_binds_a_tiny_batch() -> None:
+    slow_host = shipped_knowledge()._replace(host=HostSpeed(launch_s=200e-6))
+    found = estimate_step(experiment(batch_size_per_gpu=1), machine(), slow_host)
+    assert found.bound_by == "host"
+    assert "host_bound" in found.flags
+
+
+def test_slow_links_bind_communication() -> None:
+    heavy = replace(convolutional(recipe=1), parameters=1_000_000_000)
+    found = estimate_step(experiment(heavy, batch_size_per_gpu=1), machine(A100, 8, link=PCIE4))
+    assert found.bound_by == "communication"
+
+
+def test_software_levels_are_faster_than_eager() -> None:
+    eager, compiled = (
+        estimate_step(experiment(batch_size_per_gpu=64, compiled=on), machine()).step_time_s for on in (False, True)
+    )
+    assert eager is not None
+    assert compiled is not None
+    assert compiled.p50 < eager.p50
+
+
+def test_other_vendors_and_cpus_are_flagged_and_wide() -> None:
+    amd = replace(A100, vendor="AMD", architecture="CDNA 3", stack="rocm")
+    measured, unmeasured = (estimate_step(experiment(), machine(device)) for device in (A100, amd))
+    assert "vendor_unmeasured" in unmeasured.flags
+    assert measured.step_time_s is not None
+    assert unmeasured.step_time_s is not None
+    width = [found.p90 / found.p10 for found in (measured.step_time_s, unmeasured.step_time_s)]
+    assert width[1] > 1.5 * width[0]
+
+
+def test_soft_maximum_is_at_least_both() -> None:
+    assert soft_maximum(3.0, 1.0, 6) == pytest.approx(3.0, rel=1e-3)
+    assert soft_maximum(1.0, 1.0, 6) == pytest.approx(2 ** (1 / 6))
+
+
+def test_hundreds_of_machines_take_milliseconds() -> None:
+    model = StepModel(experiment())
+    on = [machine(A100, 8, link=NVSWITCH, num_nodes=1 + i % 8, network=ETHERNET_100) for i in range(400)]
+    model.estimate(on[0])
+    started = time.process_time()
+    for one in on:
+        model.estimate(one)
+    assert (time.process_time() - started) / len(on) < 1e-3
