@@ -95,8 +95,3 @@ def test_a_slow_time_is_a_low_rate(p50: float, down: float, up: float, samples: 
     assert rate.p10 == samples / time.p90
     assert rate.inverse(samples).p50 == pytest.approx(p50)
 
-
-def test_cents_round_half_up() -> None:
-    assert units.round_cents(1.005) == 1.0  # 1.005 is stored below the half
-    assert units.round_cents(2.675000001) == 2.68
-    assert units.round_cents(0.125) == 0.13

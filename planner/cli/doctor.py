@@ -44,7 +44,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _findings() -> Iterator[tuple[bool | None, str, str]]:
     """(fine, what, text); fine is None for what is merely absent."""
-    yield True, "gpuplanner", f"{__version__}, Python {platform.python_version()} on {platform.system()} {platform.machine()}"
+    yield (
+        True,
+        "gpuplanner",
+        f"{__version__}, Python {platform.python_version()} on {platform.system()} {platform.machine()}",
+    )
     for package in _REQUIRED:
         version = _version(package)
         yield version is not None, package, version or "not installed: run pip install gpuplanner again"
@@ -54,7 +58,11 @@ def _findings() -> Iterator[tuple[bool | None, str, str]]:
     yield from _machine()
     yield _config()
     yield from _prices()
-    yield True, "tables", f"{len(accelerators())} accelerators, {len(model_index())} models, {len(datasets())} data sets"
+    yield (
+        True,
+        "tables",
+        f"{len(accelerators())} accelerators, {len(model_index())} models, {len(datasets())} data sets",
+    )
 
 
 def _version(package: str) -> str | None:
@@ -67,7 +75,9 @@ def _version(package: str) -> str | None:
 def _machine() -> Iterator[tuple[bool | None, str, str]]:
     local = quick_look(None)
     machine = local.machine()
-    device = f"{machine.num_gpus:g} x {machine.accelerator.name}" if machine.num_gpus else "no GPU found, trains on the CPU"
+    device = (
+        f"{machine.num_gpus:g} x {machine.accelerator.name}" if machine.num_gpus else "no GPU found, trains on the CPU"
+    )
     cpu = machine.cpu.name if machine.cpu else "unknown CPU"
     yield True, "this machine", f"{local.place}: {device}"
     yield True, "", f"{cpu}, {machine.vcpus:g} vCPUs, {format_bytes(machine.ram_bytes)} of memory"

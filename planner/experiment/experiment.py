@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from planner.workloads.datasets import Dataset
 from planner.workloads.workload import Workload
@@ -12,8 +11,7 @@ Precision = Literal["amp", "bf16", "fp16", "bf16-pure", "fp16-pure", "fp32", "tf
 Optimizer = Literal["sgd", "adam", "adamw", "adamw8bit", "adafactor", "lamb", "rmsprop"]
 
 
-@dataclass(frozen=True, slots=True)
-class Experiment:
+class Experiment(NamedTuple):
     """What is trained. ``total_samples`` is the work of all rows alike; None in a batch field means "by the rule".
 
     ``assumptions`` has a sentence for every default that was taken rather than given.

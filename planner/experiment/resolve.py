@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeVar, get_args
+from typing import NamedTuple, TypeVar, get_args
 
 from planner.errors import InputError, UnknownNameError, near_misses
 from planner.experiment.experiment import Experiment, Optimizer, Precision
@@ -22,8 +21,7 @@ _MAX_BATCH = 1 << 24
 _MAX_EPOCHS = 1e6
 
 
-@dataclass(frozen=True, slots=True)
-class ExperimentRequest:
+class ExperimentRequest(NamedTuple):
     """What the user said, flag by flag; None is "not said". Counts are already numbers, names still text."""
 
     model: str
@@ -49,8 +47,7 @@ class ExperimentRequest:
     resume_epoch: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
+class _Work(NamedTuple):
     """How much is to be trained, and how that was found out."""
 
     dataset: Dataset | None

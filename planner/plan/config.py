@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,8 +35,7 @@ from planner.plan.plan import PLACES, Place
 OWN_PLACES: tuple[Place, ...] = PLACES[:3]
 
 
-@dataclass(frozen=True, slots=True)
-class OwnershipTerms:
+class OwnershipTerms(NamedTuple):
     """How a purchase is written off; the defaults are assumptions that every answer states."""
 
     lifetime_years: float = 3.0
@@ -45,8 +43,7 @@ class OwnershipTerms:
     use_share: float = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class ThisMachine:
+class ThisMachine(NamedTuple):
     """What only its owner knows of this machine."""
 
     power_w: float | None = None
@@ -54,15 +51,14 @@ class ThisMachine:
     usd_per_hour: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OwnMachine:
+class OwnMachine(NamedTuple):
     """A machine the user described; ``power_w`` is wall power of one node while training."""
 
     name: str
     place: Place
     gpu: str
-    count: int = 1
-    nodes: int = 1
+    num_gpus: int = 1
+    num_nodes: int = 1
     link: str | None = None
     network: str | None = None
     cpu: str | None = None
@@ -73,8 +69,7 @@ class OwnMachine:
     usd_per_hour: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(NamedTuple):
     """What the file says; every field has a default, so that no file is a valid configuration."""
 
     country: str | None = None
@@ -204,7 +199,8 @@ def _own_machine(entry: Any, number: int) -> OwnMachine:
         raise InputError(
             f"{where}place must be {', '.join(OWN_PLACES[:-1])} or {OWN_PLACES[-1]}, not {values['place']!r}"
         )
-    return OwnMachine(**values)
+    renamed = {"count": "num_gpus", "nodes": "num_nodes"}
+    return OwnMachine(**{renamed.get(key, key): value for key, value in values.items()})
 
 
 def _read(section: Mapping[str, Any], fields: Mapping[str, _Field], where: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from planner.hardware.machine import Machine
 from planner.plan.config import OwnershipTerms
@@ -18,8 +18,7 @@ CPU_TRAINING_POWER_W: dict[Place, float] = {"laptop": 45.0, "workstation": 200.0
 HOURS_PER_YEAR = 8766.0
 
 
-@dataclass(frozen=True, slots=True)
-class Ownership:
+class Ownership(NamedTuple):
     """What the owner pays: wall power of all nodes (W; None unknown) and the purchase price (USD; None unknown).
 
     ``rent_usd_per_hour`` is an hourly price the owner stated (an own rented VM, a cluster's internal rate).

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple
 
@@ -26,8 +25,7 @@ class TimePart(NamedTuple):
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(NamedTuple):
     """One row of the plan: an experiment on a machine under one way to pay for it. None is unknown.
 
     ``time_parts`` add up to ``time_s.p50`` and the known ``cost_parts`` to ``cost_usd.p50``.
@@ -83,8 +81,7 @@ class Recommendation(NamedTuple):
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """Estimates in rank order (as many as asked for), then the rows without a rank, each with its ``reason``."""
 
     experiment: Experiment

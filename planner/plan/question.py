@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from planner.errors import UnknownNameError, near_misses
 from planner.plan.plan import PLACES, Place
@@ -12,8 +12,7 @@ DEFAULT_HOUR_VALUE_USD = 2.0
 NO_LIMITS = Limits()
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """Empty tuples and None mean "no restriction"."""
 
     where: tuple[str, ...] = ()
@@ -29,8 +28,7 @@ class Question:
     limits: Limits = NO_LIMITS
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(NamedTuple):
     """--where resolved: the places to look in, those the user named, and the clouds (empty: all of them)."""
 
     places: frozenset[Place]

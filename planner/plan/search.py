@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple
 
@@ -32,8 +31,7 @@ ORDINARY_STACKS = frozenset({"cuda", "rocm", "mps", "cpu"})
 """Stacks on which an ordinary PyTorch script runs unchanged."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """What the answer must meet, and how rows are ordered. ``hour_value_usd`` prices an hour of waiting."""
 
     deadline: datetime | None = None
@@ -55,24 +53,26 @@ class Run(NamedTuple):
     extra_cents: int
 
 
-@dataclass(slots=True)
 class Setting:
-    """A candidate with its step and timeline; ``runs`` remembers the run by interruption rate."""
+    """A candidate with its step and timeline; remembers the run by interruption rate."""
 
-    candidate: Candidate
-    step: StepEstimate
-    timeline: Timeline
-    runs: dict[Interval, Run] = field(default_factory=dict)
+    __slots__ = ("_runs", "candidate", "step", "timeline")
+
+    def __init__(self, candidate: Candidate, step: StepEstimate, line: Timeline) -> None:
+        self.candidate = candidate
+        self.step = step
+        self.timeline = line
+        self._runs: dict[Interval, Run] = {}
 
     def run(self, offer: Offer | None) -> Run:
         """The run under the offer."""
         rate = self.candidate.interruptions_per_hour(offer)
-        known = self.runs.get(rate)
+        known = self._runs.get(rate)
         if known is None:
             time_s = _interrupted(self.timeline, rate)
             tariff = self.candidate.tariff
             hours = tariff.billing.billed_hours(time_s.p50) if tariff.billing else time_s.p50 / SECONDS_PER_HOUR
-            known = self.runs[rate] = Run(time_s, hours, total_cents(tariff.charges, time_s.p50))
+            known = self._runs[rate] = Run(time_s, hours, total_cents(tariff.charges, time_s.p50))
         return known
 
 
@@ -175,15 +175,14 @@ def recommend(rows: Sequence[Row], limits: Limits, *, places: frozenset[Place], 
     ``places`` are those the user named with --where (hypothetical machines are recommended only there);
     ``named_accelerators`` says that --gpus named what runs, so that other stacks than ordinary PyTorch may win.
     """
-    best: int | None = None
-    for index, row in enumerate(rows):
-        if not _recommendable(row, places, named_accelerators):
-            continue
-        if limits.given and not _meets(row, limits):
-            continue
-        if best is None or _merit(row, limits) < _merit(rows[best], limits):
-            best = index
-    return best
+    allowed = (
+        index
+        for index, row in enumerate(rows)
+        if _recommendable(row, places, named_accelerators) and (not limits.given or _meets(row, limits))
+    )
+    if limits.sort == "value":  # the order of the rows is the order of merit
+        return next(allowed, None)
+    return min(allowed, key=lambda index: _merit(rows[index], limits), default=None)
 
 
 def _recommendable(row: Row, places: frozenset[Place], named_accelerators: bool) -> bool:

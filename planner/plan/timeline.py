@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from planner.experiment.experiment import Experiment
 from planner.hardware.machine import Machine
@@ -24,8 +24,7 @@ _STATE_BYTES_PER_PARAMETER = {"sgd": 8, "adafactor": 5, "adamw8bit": 6}
 _ADAM_STATE_BYTES_PER_PARAMETER = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(NamedTuple):
     """A run's parts at P50, and the interval of the whole. Seconds."""
 
     setup_s: float

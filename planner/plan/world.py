@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -29,8 +28,7 @@ from pricing.errors import PricingError, UnknownPlaceError
 from pricing.query import OfferQuery
 
 
-@dataclass(frozen=True, slots=True)
-class World:
+class World(NamedTuple):
     """Opened once a process; injected in tests."""
 
     catalog: Catalog
@@ -81,7 +79,7 @@ def gather(experiment: Experiment, question: Question, world: World, now: dateti
     ]
     return Competition(
         candidates=candidates,
-        limits=replace(question.limits, hour_value_usd=hour_value),
+        limits=question.limits._replace(hour_value_usd=hour_value),
         where=where,
         assumptions=(
             *notes,
@@ -180,8 +178,8 @@ def _own_machine(entry: OwnMachine, electricity: ElectricityPrice, terms: Owners
         machine = machine_from_spec(
             entry.name,
             entry.gpu,
-            entry.count,
-            nodes=entry.nodes,
+            entry.num_gpus,
+            nodes=entry.num_nodes,
             link=entry.link,
             network=entry.network,
             vcpus=entry.vcpus,

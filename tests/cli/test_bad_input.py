@@ -95,7 +95,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "sentence"), CASES, ids=lambda value: " ".join(value) if isinstance(value, tuple) else "")
+@pytest.mark.parametrize(
+    ("arguments", "sentence"), CASES, ids=lambda value: " ".join(value) if isinstance(value, tuple) else ""
+)
 def test_one_sentence_and_exit_2(run: Run, arguments: tuple[str, ...], sentence: str) -> None:
     whole_line = not arguments[0].startswith("-") and arguments[0] not in ("stray",)
     result = run(*(arguments if whole_line else (*RESNET, *arguments)))
@@ -161,7 +163,8 @@ def test_a_full_disk_behind_standard_output() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[[machine]]\nname = 'x'\nplace = 'cluster'\ngpu = 'RTX 9999'\n", "country = 'ZZ'\n", "country = \n", "\x00"]
+    "text",
+    ["[[machine]]\nname = 'x'\nplace = 'cluster'\ngpu = 'RTX 9999'\n", "country = 'ZZ'\n", "country = \n", "\x00"],
 )
 def test_a_malformed_configuration(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     path = tmp_path / "config.toml"

@@ -48,7 +48,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert config.ownership.use_share == 1
     assert config.ownership.lifetime_years == 3
     assert config.this_machine.power_w == 350
-    assert config.machines == (OwnMachine("lab", "cluster", "A100 80GB", count=8, purchase_usd=120000),)
+    assert config.machines == (OwnMachine("lab", "cluster", "A100 80GB", num_gpus=8, purchase_usd=120000),)
 
 
 def test_the_environment_names_another_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

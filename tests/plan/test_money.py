@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.plan.cost import Charge, bill, cost_interval, price_spread, total_usd
+from planner.plan.cost import Charge, PriceAge, bill, cents, cost_interval, price_age, total_usd
 from planner.units import Interval
 from pricing.offer import Offer
 
@@ -51,9 +51,17 @@ def _offer(purchase: str, day: str) -> Offer:
 
 def test_only_spot_prices_wander_and_the_older_the_further() -> None:
     today = date(2026, 11, 30)
-    assert price_spread(None, today) == 0
-    assert price_spread(_offer("on_demand", "2026-01-21"), today) == 0
-    fresh, old = (price_spread(_offer("spot", day), today) for day in ("2026-11-29", "2026-10-01"))
-    assert 0 < fresh < old
-    assert old == pytest.approx(0.336, abs=0.01)  # ln 1.4 after 60 days
-    assert price_spread(_offer("spot", "2020-01-01"), today) == 1.0
+    assert price_age(_offer("on_demand", "2026-01-21"), today) == PriceAge(stale=True, spread=0.0)
+    assert price_age(_offer("on_demand", "2026-11-01"), today) == PriceAge(stale=False, spread=0.0)
+    fresh, old = (price_age(_offer("spot", day), today) for day in ("2026-11-29", "2026-10-01"))
+    assert not fresh.stale
+    assert old.stale
+    assert 0 < fresh.spread < old.spread
+    assert old.spread == pytest.approx(0.336, abs=0.01)  # ln 1.4 after 60 days
+    assert price_age(_offer("spot", "2020-01-01"), today).spread == 1.0
+
+
+def test_cents_round_half_up() -> None:
+    assert cents(0.125) == 13
+    assert cents(2.675000001) == 268
+    assert cents(1.004) == 100
