@@ -122,6 +122,7 @@ def predict(measurement: Measurement, knowledge: Knowledge) -> StepEstimate:
         knowledge,
         scope=measurement.scope,
         framework=measurement.software.framework,
+        update_loop=measurement.software.update_loop,
         enforce_memory=False,
     )
     return model.estimate(measurement.machine)

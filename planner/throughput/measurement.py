@@ -33,6 +33,7 @@ class Software(NamedTuple):
     channels_last: bool = False
     compiled: bool = False
     tuned: bool = False
+    update_loop: bool = False
 
 
 class Measurement(NamedTuple):
@@ -122,6 +123,7 @@ def read_software(version: str, variant: str) -> Software:
         channels_last="nhwc" in changes or "channels_last" in changes or "channels-last" in changes,
         compiled=any(mark in changes or mark in words for mark in ("xla", "dynamo", "compile", "inductor")),
         tuned=" ngc " in f" {words} " or "nemo container" in words or "tuned" in changes,
+        update_loop=words.startswith(("pytorch 0.", "pytorch 1.", "pytorch ~1.")),
     )
 
 

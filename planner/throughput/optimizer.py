@@ -14,23 +14,25 @@ from planner.throughput.precision import DevicePrecision
 
 
 class UpdateRule(NamedTuple):
-    """Per trainable parameter with 4-byte weights: state to keep, traffic of an update; kernels a tensor (foreach)."""
+    """Per trainable parameter with 4-byte weights: state to keep, traffic of an update. Kernels are per tensor: fused
+    over many tensors (foreach, PyTorch's default since 2.0), or in a loop over tensors as older releases ran it."""
 
     state_bytes: float
     traffic_bytes: float
     kernels_per_tensor: float
+    loop_kernels_per_tensor: float
 
 
 # w, g, m read; w, m written: 20 bytes with momentum. Adam adds v: 28. LAMB reads the update again for its norms: 40.
 # 8-bit Adam keeps m and v in a byte each plus block scales. Adafactor keeps row and column means only.
 UPDATE_RULES: dict[Optimizer, UpdateRule] = {
-    "sgd": UpdateRule(4.0, 20.0, 0.5),
-    "adam": UpdateRule(8.0, 28.0, 1.0),
-    "adamw": UpdateRule(8.0, 28.0, 1.0),
-    "adamw8bit": UpdateRule(2.1, 16.0, 1.0),
-    "adafactor": UpdateRule(0.1, 24.0, 8.0),
-    "lamb": UpdateRule(8.0, 40.0, 2.0),
-    "rmsprop": UpdateRule(4.0, 20.0, 1.0),
+    "sgd": UpdateRule(4.0, 20.0, 0.5, 6.0),
+    "adam": UpdateRule(8.0, 28.0, 1.0, 12.0),
+    "adamw": UpdateRule(8.0, 28.0, 1.0, 12.0),
+    "adamw8bit": UpdateRule(2.1, 16.0, 1.0, 1.0),
+    "adafactor": UpdateRule(0.1, 24.0, 8.0, 16.0),
+    "lamb": UpdateRule(8.0, 40.0, 2.0, 20.0),
+    "rmsprop": UpdateRule(4.0, 20.0, 1.0, 8.0),
 }
 
 
@@ -56,13 +58,22 @@ def trainable_parameters(experiment: Experiment) -> float:
     return float(workload.trainable_parameters or workload.parameters)
 
 
-def update_seconds(experiment: Experiment, precision: DevicePrecision, rates: DeviceRates) -> float:
-    """Device seconds of one update of all trainable parameters."""
+class Update(NamedTuple):
+    """One update of all trainable parameters: bytes moved and kernels launched."""
+
+    traffic_bytes: float
+    kernels: float
+
+    def seconds(self, rates: DeviceRates) -> float:
+        """Device seconds, launches included."""
+        return self.traffic_bytes * rates.optimizer_seconds_per_byte + self.kernels * rates.launch_s
+
+
+def update_work(experiment: Experiment, precision: DevicePrecision, *, loop: bool = False) -> Update:
+    """The work of one update; ``loop`` is a loop over tensors, as PyTorch ran it before 2.0."""
     rule = update_rule(experiment.optimizer, precision)
-    traffic = trainable_parameters(experiment) * rule.traffic_bytes
-    return traffic * rates.optimizer_seconds_per_byte + update_kernels(experiment, precision) * rates.launch_s
-
-
-def update_kernels(experiment: Experiment, precision: DevicePrecision) -> float:
-    """Launches of one update over all parameter tensors."""
-    return experiment.workload.parameter_tensors * update_rule(experiment.optimizer, precision).kernels_per_tensor
+    per_tensor = rule.loop_kernels_per_tensor if loop else rule.kernels_per_tensor
+    return Update(
+        traffic_bytes=trainable_parameters(experiment) * rule.traffic_bytes,
+        kernels=experiment.workload.parameter_tensors * per_tensor,
+    )

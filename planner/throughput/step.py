@@ -19,7 +19,7 @@ from planner.throughput.evidence import Knowledge, shipped_knowledge, subject_of
 from planner.throughput.input_pipeline import InputRate, input_rate
 from planner.throughput.kernels import CONVOLUTIONS, StepWork, Variant, kind_of, prepare
 from planner.throughput.memory import MemoryModel, available_bytes, memory_model
-from planner.throughput.optimizer import update_kernels, update_seconds
+from planner.throughput.optimizer import update_work
 from planner.throughput.precision import DevicePrecision, resolve_precision
 
 # Exposed communication names the step once it costs this share of it.
@@ -67,8 +67,9 @@ def variant_of(experiment: Experiment, calibration: Calibration) -> Variant:
 class StepModel:
     """An experiment prepared for estimating many machines. Raises InputError on a contradictory batch request.
 
-    ``scope`` is what of the step is timed; ``framework`` the software lineage whose offsets apply. Without
-    ``enforce_memory`` a batch that does not fit is accumulated and flagged instead of refused (measured rows did run).
+    ``scope`` is what of the step is timed; ``framework`` the software lineage whose offsets apply; ``update_loop`` an
+    optimizer that loops over tensors, as before PyTorch 2.0. Without ``enforce_memory`` a batch that does not fit is
+    accumulated and flagged instead of refused (measured rows did run).
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class StepModel:
         *,
         scope: Scope = "step",
         framework: str = "pytorch",
+        update_loop: bool = False,
         enforce_memory: bool = True,
     ) -> None:
         check_batch_request(experiment)
@@ -88,6 +90,7 @@ class StepModel:
         self.variant = variant_of(experiment, self.calibration)
         self.lineage = lineage_of(experiment, framework)
         self.kind = kind_of(experiment.workload)
+        self._update_loop = update_loop
         self._enforce_memory = enforce_memory
         self._level = self.calibration.levels[software_level(experiment)]
         self._training_flops = experiment.workload.training_flops_per_sample
@@ -104,14 +107,16 @@ class StepModel:
         if rates is None:
             return _cannot(precision.name, f"the memory bandwidth of {machine.accelerator.name} is unknown")
         available = available_bytes(machine, self.calibration)
-        plan = self._plan(precision, machine.devices, math.inf if available is None else available)
+        plan = self.plan(machine, precision)
         required = self.memory(precision, machine.devices).required_bytes(plan.batch_size_per_gpu)
         if plan.problem:
             return _does_not_fit(precision, plan, required, available)
         return self._estimate_fitting(machine, precision, rates, plan, required, available, share)
 
-    def _plan(self, precision: DevicePrecision, devices: int, available: float) -> BatchPlan:
-        largest = self.memory(precision, devices).largest_batch(available)
+    def plan(self, machine: Machine, precision: DevicePrecision) -> BatchPlan:
+        """The batch per device, accumulation and global batch on ``machine``."""
+        devices, available = machine.devices, available_bytes(machine, self.calibration)
+        largest = self.memory(precision, devices).largest_batch(math.inf if available is None else available)
         plan = plan_batch(self.experiment, devices, largest)
         if not plan.problem or self._enforce_memory:
             return plan
@@ -147,8 +152,9 @@ class StepModel:
             launches += (work.backward.kernels + work.forward.kernels * recomputed) * plan.grad_accum_steps
         if self.scope == "step":
             owners = devices if self.experiment.zero_stage >= 1 else 1
-            optimizer = update_seconds(self.experiment, precision, rates) / owners
-            launches += update_kernels(self.experiment, precision)
+            update = update_work(self.experiment, precision, loop=self._update_loop)
+            optimizer = update.seconds(rates) / owners
+            launches += update.kernels
         device = plan.grad_accum_steps * (forward + backward) + optimizer
         host = launches * rates.host_launch_s * self._level["host_factor"]
         return DeviceTime(
