@@ -75,8 +75,7 @@ def is_depthwise(op_class: str) -> bool:
 # --- what an ATen operation is ------------------------------------------------------------------------------------
 
 _FREE = frozenset(
-    "empty empty_like empty_strided new_empty new_empty_strided empty_permuted resize_ set_ detach_ alias "
-    "_local_scalar_dense sym_size sym_numel sym_stride sym_storage_offset is_same_size".split()
+    ["empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted", "resize_", "set_", "detach_", "alias", "_local_scalar_dense", "sym_size", "sym_numel", "sym_stride", "sym_storage_offset", "is_same_size"]
 )
 _CLASS_BY_NAME = {
     name: op_class
@@ -107,16 +106,12 @@ _CLASS_BY_NAME = {
     for name in names.split()
 }
 _LOW_PRECISION = frozenset(
-    "linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d convolution _convolution matmul "
-    "mm mv bmm baddbmm addmm addbmm addmv einsum prelu chain_matmul multi_dot conv_tbc bilinear".split()
+    ["linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution", "_convolution", "matmul", "mm", "mv", "bmm", "baddbmm", "addmm", "addbmm", "addmv", "einsum", "prelu", "chain_matmul", "multi_dot", "conv_tbc", "bilinear"]
 )
 _FULL_PRECISION = frozenset(
-    "layer_norm group_norm nll_loss nll_loss_nd nll_loss2d mse_loss l1_loss smooth_l1_loss huber_loss kl_div pow "
-    "rpow exp expm1 log log10 log1p log2 rsqrt reciprocal norm renorm softplus dist cdist pdist cosine_similarity "
-    "cosine_embedding_loss margin_ranking_loss hinge_embedding_loss triplet_margin_loss poisson_nll_loss erfinv "
-    "acos asin cosh sinh tan binary_cross_entropy_with_logits soft_margin_loss multi_margin_loss ctc_loss".split()
+    ["layer_norm", "group_norm", "nll_loss", "nll_loss_nd", "nll_loss2d", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "pow", "rpow", "exp", "expm1", "log", "log10", "log1p", "log2", "rsqrt", "reciprocal", "norm", "renorm", "softplus", "dist", "cdist", "pdist", "cosine_similarity", "cosine_embedding_loss", "margin_ranking_loss", "hinge_embedding_loss", "triplet_margin_loss", "poisson_nll_loss", "erfinv", "acos", "asin", "cosh", "sinh", "tan", "binary_cross_entropy_with_logits", "soft_margin_loss", "multi_margin_loss", "ctc_loss"]
 )
-_WIDENING = frozenset("sum prod cumsum cumprod".split())  # read half, accumulate and return fp32 in the one kernel
+_WIDENING = frozenset(["sum", "prod", "cumsum", "cumprod"])  # read half, accumulate and return fp32 in the one kernel
 _RECURRENT_GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 
 
@@ -145,6 +140,44 @@ def _element_bytes(outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tenso
         if tensor.is_floating_point():
             return 2 if tensor.element_size() <= 2 else 4
     return 4
+
+
+def _like_first(data: torch.Tensor, *_: Any) -> torch.Tensor:
+    return torch.empty_like(data)
+
+
+def _batch_norm(data: torch.Tensor, *_: Any) -> tuple[torch.Tensor, ...]:
+    statistics = [data.new_empty(data.shape[1], dtype=torch.float32) for _ in range(2)]
+    return torch.empty_like(data), *statistics
+
+
+def _layer_norm(data: torch.Tensor, shape: Sequence[int], *_: Any) -> tuple[torch.Tensor, ...]:
+    kept = (*data.shape[: data.dim() - len(shape)], *[1] * len(shape))
+    statistics = [data.new_empty(kept, dtype=torch.float32) for _ in range(2)]
+    return data.new_empty(data.shape), *statistics
+
+
+def _norm_gradients(data: torch.Tensor, *parameters_and_mask: Any) -> tuple[torch.Tensor | None, ...]:
+    *parameters, mask = parameters_and_mask
+    weight = next((tensor for tensor in parameters if tensor is not None), None)
+    likes = (data, weight, weight)
+    return tuple(
+        torch.empty_like(like) if wanted and like is not None else None
+        for like, wanted in zip(likes, mask, strict=True)
+    )
+
+
+# Results by rule where torch's own meta implementation decomposes into dozens of calls (milliseconds each).
+_SHAPE_RULES: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("gelu", "gelu_backward", "silu", "silu_backward", "sigmoid_backward"), _like_first),
+    **dict.fromkeys(("threshold_backward", "hardswish_backward", "hardtanh_backward"), _like_first),
+    "native_batch_norm": _batch_norm,
+    "native_layer_norm": _layer_norm,
+    "native_batch_norm_backward": lambda grad, data, weight, *rest: _norm_gradients(data, weight, rest[-1]),
+    "native_layer_norm_backward": lambda grad, data, shape, mean, rstd, weight, bias, mask: _norm_gradients(
+        data, weight, bias, mask
+    ),
+}
 
 
 class LiveSet:
@@ -191,11 +224,12 @@ class Recorder(TorchDispatchMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        result = func(*args, **kwargs)
+        name = func.overloadpacket.__name__
+        shape_rule = _SHAPE_RULES.get(name)
+        result = func(*args, **kwargs) if shape_rule is None else shape_rule(*args)
         outputs = list(_tensors(result))
         for tensor in outputs:
             self.live.add(tensor)
-        name = func.overloadpacket.__name__
         if name not in _FREE and outputs:
             self._record(name, func, args, kwargs, outputs)
         return result
@@ -240,6 +274,8 @@ class Recorder(TorchDispatchMode):
         if name in ("embedding", "index", "index_select", "gather", "_embedding_bag"):
             fetched = args[1].numel() * args[0].shape[-1] * args[0].element_size() if name == "_embedding_bag" else written
             return written + fetched + sum(_nbytes(tensor) for tensor in inputs[1:])
+        if name in ("index_add_", "index_put_", "scatter_", "scatter_add_"):
+            return 2 * _nbytes(inputs[-1]) + sum(_nbytes(tensor) for tensor in inputs[1:])
         return written + sum(map(_nbytes, inputs))
 
     def _matrix_product(self, name: str, args: tuple[Any, ...], output: torch.Tensor) -> None:
@@ -321,7 +357,8 @@ class _Attention(torch.autograd.Function):
         ctx.save_for_backward(q, k, v, out, log_sum_exp)
         score_products = float(math.prod(q.shape[:-1]) * k.shape[-2])
         moved = sum(map(_nbytes, (q, k, v, out, log_sum_exp)))
-        recorder.add("sdpa", _element_bytes([q], []), 2 * score_products * (q.shape[-1] + v.shape[-1]), moved)
+        head_width = (q.shape[-1] + v.shape[-1]) / 2
+        recorder.add("sdpa", _element_bytes([q], []), 4 * score_products * head_width, moved, width=head_width)
         return out
 
     @staticmethod
@@ -331,7 +368,8 @@ class _Attention(torch.autograd.Function):
         score_products = float(math.prod(q.shape[:-1]) * k.shape[-2])
         moved = sum(map(_nbytes, (q, k, v, out, log_sum_exp, grad, *gradients)))
         flops = 2 * score_products * (3 * q.shape[-1] + 2 * v.shape[-1])
-        ctx.recorder.add("sdpa_bw", _element_bytes([q], []), flops, moved, kernels=2)
+        head_width = (q.shape[-1] + v.shape[-1]) / 2
+        ctx.recorder.add("sdpa_bw", _element_bytes([q], []), flops, moved, width=head_width, kernels=2)
         return (None, *gradients)
 
 
@@ -413,7 +451,7 @@ class CudaSemantics(TorchFunctionMode):
         replacement = self._replacements.get(name)
         if replacement is not None:
             return replacement(func, args, kwargs)
-        if self._autocast:
+        if self._casting():
             if name in _LOW_PRECISION or name == "rmatmul":
                 args, kwargs = self._cast(args, HALF), self._cast(kwargs, HALF)
             elif name in _FULL_PRECISION:
@@ -421,6 +459,9 @@ class CudaSemantics(TorchFunctionMode):
             elif name in _WIDENING and args[0].dtype == HALF and kwargs.get("dtype") is None:
                 kwargs = {**kwargs, "dtype": torch.float32}
         return func(*args, **kwargs)
+
+    def _casting(self) -> bool:
+        return self._autocast and torch.is_autocast_enabled()
 
     def _cast(self, tree: Any, dtype: torch.dtype) -> Any:
         if isinstance(tree, torch.Tensor):
@@ -441,7 +482,7 @@ class CudaSemantics(TorchFunctionMode):
         return tensor.to(dtype)
 
     def _operands(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        return [self._cast_tensor(tensor, HALF) for tensor in tensors] if self._autocast else list(tensors)
+        return [self._cast_tensor(tensor, HALF) for tensor in tensors] if self._casting() else list(tensors)
 
     def _attention(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor:
         names = ("query", "key", "value")
@@ -461,12 +502,12 @@ class CudaSemantics(TorchFunctionMode):
         wanted = kwargs.get("dtype", args[2] if len(args) > 2 else None)
         fused = torch._log_softmax if "log" in func.__name__ else torch._softmax
         axis = kwargs.get("dim", args[1] if len(args) > 1 else None)
-        if data.dtype == HALF and wanted == torch.float32 or (self._autocast and data.dtype == HALF and wanted is None):
+        if (data.dtype == HALF and wanted == torch.float32) or (self._casting() and data.dtype == HALF and wanted is None):
             return fused(data, axis, True)
         return func(*args, **kwargs)
 
     def _cross_entropy(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not self._autocast:
+        if not self._casting():
             return func(*args, **kwargs)
         data, target, *rest = args
         weight = rest[0] if rest else kwargs.get("weight")
@@ -496,17 +537,23 @@ class CudaSemantics(TorchFunctionMode):
 
 
 @contextlib.contextmanager
-def _functions_seen_from_inside() -> Iterator[None]:
-    """Let the function mode see the C functions that torch's Python wrappers call, not the wrappers."""
+def _torch_as_on_cuda(*, autocast: bool) -> Iterator[None]:
+    """Let the function mode see the C functions torch's Python wrappers call, not the wrappers; and autocast as on.
+
+    CUDA's autocast switch does nothing to meta tensors, but modules read it, and ``autocast(enabled=False)`` clears it.
+    """
     names = ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic")
-    patched = [(module, name) for module in (F, torch.functional) for name in names if hasattr(module, name)]
-    originals = [getattr(module, name) for module, name in patched]
-    for module, name in patched:
+    wrappers = [(module, name) for module in (F, torch.functional) for name in names if hasattr(module, name)]
+    originals = [getattr(module, name) for module, name in wrappers]
+    was_enabled = torch.is_autocast_enabled()
+    for module, name in wrappers:
         setattr(module, name, lambda *_: False)
+    torch.set_autocast_enabled(autocast)
     try:
         yield
     finally:
-        for (module, name), original in zip(patched, originals, strict=True):
+        torch.set_autocast_enabled(was_enabled)
+        for (module, name), original in zip(wrappers, originals, strict=True):
             setattr(module, name, original)
 
 
@@ -517,16 +564,22 @@ StepLoss = Callable[[torch.nn.Module, Inputs], torch.Tensor]
 
 
 def trace_step(model: torch.nn.Module, inputs: Inputs, loss: StepLoss, *, autocast: bool) -> StepTrace:
-    """One forward and backward of ``loss(model, inputs)``; a scalar loss; tensors on the meta device."""
+    """One forward and backward of ``loss(model, inputs)``; a scalar loss; tensors on the meta device.
+
+    Half parameters count as live: they exist beside the fp32 master weights that everybody counts as parameters.
+    """
     model.train()
     model.zero_grad(set_to_none=True)
     live = LiveSet()
-    live.ignore((*model.parameters(), *model.buffers()))
+    weights = (*model.parameters(), *model.buffers())
+    live.ignore(tensor for tensor in weights if tensor.dtype != HALF)
+    for tensor in weights:
+        live.add(tensor)
     for tensor in _tensors(inputs):
         live.add(tensor)
     recorder = Recorder(live)
     with recorder:
-        with _functions_seen_from_inside(), CudaSemantics(recorder, autocast=autocast):
+        with _torch_as_on_cuda(autocast=autocast), CudaSemantics(recorder, autocast=autocast):
             value = loss(model, inputs)
         saved_bytes = live.current_bytes
         recorder.phase = "backward"

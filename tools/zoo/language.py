@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -19,14 +20,14 @@ def _tokens(batch: int, length: int) -> torch.Tensor:
     return torch.empty(batch, length, dtype=torch.long, device="meta")
 
 
-def _make(auto_class: str, config: Any) -> Any:
+def _make(auto_class: str, config: Any, attention: str = "sdpa") -> Any:
     import transformers
     from transformers import masking_utils
 
     # Whether positions restart inside a sequence depends on data, which the meta device has not: rows are not packed.
     masking_utils.find_packed_sequence_indices = lambda position_ids: None
     with torch.device("meta"):
-        return getattr(transformers, auto_class).from_config(config, attn_implementation="sdpa")
+        return getattr(transformers, auto_class).from_config(config, attn_implementation=attention)
 
 
 def causal_lm_spec(
@@ -82,15 +83,62 @@ class SpanPredictor(torch.nn.Module):
 
 
 def span_spec(
-    name: str, family: str, config: Callable[[], Any], length: int, recipe: Recipe, cited: str
+    name: str, family: str, config: Callable[[], Any], length: int, recipe: Recipe, cited: str, attention: str = "sdpa"
 ) -> Spec:
     """Question answering as in Devlin et al. 2019: cross entropy over the start and the end position."""
 
     def build() -> Step:
-        model = SpanPredictor(_make("AutoModel", config()))
+        model = SpanPredictor(_make("AutoModel", config(), attention))
         return Step(model, lambda batch: (_tokens(batch, length),), _span_loss)
 
     return _sequence_spec(name, "question answering", family, build, length, recipe, cited)
+
+
+def as_apex_o2(spec: Spec) -> Spec:
+    """The step as NVIDIA's older scripts ran it: half weights and activations, attention scores stored."""
+    note = "weights and activations in half precision (Apex O2); attention scores are stored"
+    return replace(spec, pure_half=True, notes=(*spec.notes, note))
+
+
+class MaskedPretrainer(torch.nn.Module):
+    """BERT pretraining as NVIDIA runs it: the vocabulary softmax over the masked positions only, and next sentence."""
+
+    def __init__(self, encoder: Any, masked: int) -> None:
+        super().__init__()
+        width, vocabulary = encoder.config.hidden_size, encoder.config.vocab_size
+        self.encoder, self.masked = encoder, masked
+        self.transform = torch.nn.Linear(width, width, device="meta")
+        self.norm = torch.nn.LayerNorm(width, device="meta")
+        self.bias = torch.nn.Parameter(torch.empty(vocabulary, device="meta"))
+        self.next_sentence = torch.nn.Linear(width, 2, device="meta")
+
+    def forward(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        output = self.encoder(input_ids=tokens)
+        chosen = torch.empty(tokens.shape[0] * self.masked, dtype=torch.long, device="meta")
+        hidden = output.last_hidden_state.flatten(0, 1).index_select(0, chosen)
+        hidden = self.norm(F.gelu(self.transform(hidden)))
+        words = F.linear(hidden, self.encoder.embeddings.word_embeddings.weight, self.bias)
+        return words, self.next_sentence(output.pooler_output)
+
+
+def pretraining_spec(
+    name: str, family: str, config: Callable[[], Any], length: int, masked: int, recipe: Recipe, cited: str
+) -> Spec:
+    """Masked words (``masked`` of ``length``) and next sentence; attention scores stored."""
+
+    def build() -> Step:
+        model = MaskedPretrainer(_make("AutoModel", config(), "eager"), masked)
+        return Step(model, lambda batch: (_tokens(batch, length),), _pretraining_loss)
+
+    return _sequence_spec(name, "language pretraining", family, build, length, recipe, cited)
+
+
+def _pretraining_loss(model: Any, inputs: Inputs) -> torch.Tensor:
+    (tokens,) = inputs
+    with torch.device("meta"):
+        words, following = model(tokens)
+        target = torch.empty(words.shape[0], dtype=torch.long)
+    return F.cross_entropy(words, target) + F.cross_entropy(following, tokens[:, 0])
 
 
 def _span_loss(model: Any, inputs: Inputs) -> torch.Tensor:
@@ -192,9 +240,28 @@ def core_specs() -> list[Spec]:
             2048, recipes.LLAMA1, "Jiang et al. 2023, arXiv:2310.06825",
         ),
     ]  # fmt: skip
+    nvidia = "NVIDIA DeepLearningExamples PyTorch/LanguageModeling/BERT, Apex O2"
+    padded = {"vocab_size": 30528}
+    squad = [
+        as_apex_o2(span_spec(name, "bert", _config("BertConfig", **fields), 384, recipes.BERT_SQUAD, nvidia, "eager"))
+        for name, fields in (("bert-base-squad", padded), ("bert-large-squad", {**bert_large, **padded}))
+    ]
+    pretraining = [
+        as_apex_o2(
+            pretraining_spec(
+                name, "bert", _config("BertConfig", **fields), length, masked, recipes.BERT_PRETRAIN, nvidia
+            )
+        )
+        for name, length, masked, fields in (
+            ("bert-base-pretraining", 128, 20, padded),
+            ("bert-base-pretraining@512", 512, 80, padded),
+            ("bert-large-pretraining", 128, 20, {**bert_large, **padded}),
+            ("bert-large-pretraining@512", 512, 80, {**bert_large, **padded}),
+        )
+    ]
     t5 = seq2seq_spec(
         "t5-base", "t5",
         _config("T5Config", d_model=768, d_ff=3072, num_layers=12, num_heads=12, vocab_size=32128),
         (512, 114), recipes.T5, "Raffel et al. 2020, arXiv:1910.10683",
     )  # fmt: skip
-    return [*gpt2, *berts, *llamas, t5]
+    return [*gpt2, *berts, *squad, *pretraining, *llamas, t5]

@@ -29,6 +29,7 @@ SWIN = Recipe("imagenet", 128, 4096, "adamw", "Liu et al. 2021, arXiv:2103.14030
 CONVNEXT = Recipe("imagenet", 128, 4096, "adamw", "Liu et al. 2022, arXiv:2201.03545 (4,096; 128 per GPU)")
 
 BERT_FINETUNE = Recipe("squad", 32, 32, "adamw", "Devlin et al. 2019, arXiv:1810.04805 (fine-tuning in steps of 16 or 32)")
+BERT_SQUAD = Recipe("squad", 32, 256, "adam", "NVIDIA DeepLearningExamples PyTorch/LanguageModeling/BERT (32 per GPU on 8 GPUs)")
 BERT_PRETRAIN = Recipe(
     "wikipedia-bookcorpus", 32, 65536, "lamb",
     "Devlin et al. 2019 (256 x 512); You et al. 2020, arXiv:1904.00962 (65,536 at 128 tokens, 32,768 at 512)",

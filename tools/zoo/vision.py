@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,6 +14,8 @@ from planner.workloads.torch_trace import Inputs
 from tools.zoo import recipes
 from tools.zoo.spec import Recipe, Spec, Step
 
+TIMM_MODELS = Path(__file__).parent / "timm_models.txt"
+IMAGENET_CLASSES = 1000
 BATCHES = (32, 64)  # the peak is convex in the batch: traced where image models are trained
 
 _RECIPE_BY_PREFIX: dict[str, Recipe] = {
@@ -66,34 +70,37 @@ def _cross_entropy(model: Any, inputs: Inputs) -> torch.Tensor:
     return F.cross_entropy(output, labels)
 
 
-def timm_spec(name: str, size: int | None = None, *, record_name: str | None = None, fused: bool = True) -> Spec:
-    """A timm model at ``size`` (its training size by default); ``fused`` False computes attention as torch 1.12 did."""
+def listed_timm_specs() -> list[Spec]:
+    """The models of timm_models.txt: a name, its own image size, then sizes recorded besides as ``name@size``."""
+    specs = []
+    for line in TIMM_MODELS.read_text(encoding="utf-8").splitlines():
+        name, own_size, *more_sizes = line.split()
+        specs.append(timm_spec(name, int(own_size)))
+        specs += [timm_spec(name, int(size), record_name=f"{name}@{size}") for size in more_sizes]
+    return specs
+
+
+def timm_spec(name: str, size: int, *, record_name: str | None = None, fused_attention: bool = True) -> Spec:
+    """A timm model with 1,000 classes at ``size``; without ``fused_attention`` scores are stored, as torch 1 did."""
     import timm
 
-    config = timm.get_pretrained_cfg(name, allow_unregistered=False)
-    own_size = config.input_size[-1]
-    trained_size = size or own_size
-
     def build() -> Step:
-        timm.layers.set_fused_attn(fused)
-        options = {} if trained_size == own_size else _resizing_options(name, trained_size)
-        with torch.device("meta"):
-            model = timm.create_model(name, **options)
-        return classification_step(model, trained_size)
+        timm.layers.set_fused_attn(fused_attention)
+        return classification_step(_timm_model(name, size), size)
 
-    return _image_spec(record_name or name, name, trained_size, build, f"timm {timm.__version__}")
+    return _image_spec(record_name or name, name, size, build, f"timm {timm.__version__}")
 
 
-def _resizing_options(name: str, size: int) -> dict[str, Any]:
+def _timm_model(name: str, size: int) -> Any:
     """Models with position tables must be told the image size; convolutional ones do not take it."""
     import timm
 
+    config = timm.get_pretrained_cfg(name)
     with torch.device("meta"):
-        try:
-            timm.create_model(name, img_size=size)
-        except TypeError:
-            return {}
-    return {"img_size": size}
+        if config is not None and config.input_size[-1] != size:
+            with contextlib.suppress(TypeError):
+                return timm.create_model(name, num_classes=IMAGENET_CLASSES, img_size=size)
+        return timm.create_model(name, num_classes=IMAGENET_CLASSES)
 
 
 def torchvision_spec(name: str, record_name: str | None = None, size: int | None = None) -> Spec:

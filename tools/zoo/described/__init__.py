@@ -1,0 +1,1 @@
+"""Models written out by hand from their papers and public benchmark scripts, as plain torch modules."""
