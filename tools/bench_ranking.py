@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 
+from planner.cli.local import find_this_machine
 from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.plan.planning import make_plan
 from planner.plan.question import Question
@@ -48,7 +49,7 @@ def cpu_ms(action: Callable[[], object], repeats: int = 7) -> float:
 
 
 def main() -> int:
-    world = open_world()
+    world = open_world(find_this_machine())
     now = datetime.now().astimezone()
     experiment = resolve_experiment(ExperimentRequest("resnet50", epochs=90))
 

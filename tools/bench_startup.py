@@ -66,7 +66,10 @@ def main() -> int:
         peak = max(each[name][1] for each in rounds)
         print(f"{name:10} {statistics.median(walls) * 1000:7.1f} ms  {ratio:5.1f} x  peak {peak:.0f} MiB")
     warm = statistics.median(each["estimate"][0] for each in rounds)
-    print(f"first run in an empty home: {statistics.median(first) * 1000:.1f} ms, {statistics.median(first) / warm:.2f} x warm")
+    print(
+        f"first run in an empty home: {statistics.median(first) * 1000:.1f} ms, "
+        f"{statistics.median(first) / warm:.2f} x warm"
+    )
     return 0
 
 

@@ -10,12 +10,11 @@ from datetime import date
 from importlib import metadata
 
 from planner import __version__
+from planner.cli.local import cache_directory, find_this_machine
 from planner.cli.table import styled, use_color
 from planner.errors import InputError, PlannerError
 from planner.hardware.catalog import accelerators
 from planner.plan.config import config_path, load_config
-from planner.plan.world import cache_directory
-from planner.profiler.detect import quick_look
 from planner.units import format_bytes
 from planner.workloads.catalog import model_index
 from planner.workloads.datasets import datasets
@@ -73,8 +72,8 @@ def _version(package: str) -> str | None:
 
 
 def _machine() -> Iterator[tuple[bool | None, str, str]]:
-    local = quick_look(None)
-    machine = local.machine()
+    local = find_this_machine()
+    machine = local.machine
     device = (
         f"{machine.num_gpus:g} x {machine.accelerator.name}" if machine.num_gpus else "no GPU found, trains on the CPU"
     )

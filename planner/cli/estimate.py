@@ -6,6 +6,7 @@ import argparse
 import sys
 from datetime import datetime
 
+from planner.cli.local import find_this_machine
 from planner.cli.money import parse_currency
 from planner.cli.options import add_plan_arguments, experiment_request, question
 from planner.errors import NothingFitsError
@@ -28,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     plan = make_plan(
         experiment,
         asked,
-        open_world(),
+        open_world(find_this_machine()),
         now,
         max_rows=arguments.max_rows,
         by_machine=readable and arguments.group == "machine",

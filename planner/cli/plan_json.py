@@ -40,6 +40,7 @@ def plan_record(plan: Plan) -> dict[str, Any]:
         "warnings": list(plan.warnings),
         "recommendation": plan.recommendation._asdict() if plan.recommendation else None,
         "ranked_count": plan.ranked_count,
+        "unranked_count": plan.unranked_count,
         "estimates": [estimate_record(estimate) for estimate in plan.estimates],
         "unranked": [{**estimate_record(estimate), "reason": estimate.reason} for estimate in plan.unranked],
     }

@@ -139,7 +139,7 @@ def plan_markdown(plan: Plan, currency: Currency) -> list[str]:
     lines += ["", "\n".join(_answer(plan, 10_000, False)), ""]
     lines += markdown([field.column for field in _FIELDS], _cells(_FIELDS, plan.estimates, currency))
     lines += ["", f"{_count(plan)}. {LEGEND}."]
-    return lines + [f"- {line.strip()}" if line else line for line in _unranked_lines(plan, 10_000, False)]
+    return lines + _unranked_lines(plan, 10_000, False)
 
 
 def _prices_line(plan: Plan) -> str:
@@ -182,18 +182,17 @@ def _count(plan: Plan) -> str:
 
 
 def _unranked_lines(plan: Plan, width: int, color: bool) -> list[str]:
-    """Reasons with how many rows each refuses and the first names, most rows first."""
-    by_reason: dict[str, list[Estimate]] = {}
+    """Reasons with the first machines each refuses, most machines first."""
+    by_reason: dict[str, list[str]] = {}
     for row in plan.unranked:
-        by_reason.setdefault(row.reason, []).append(row)
+        by_reason.setdefault(row.reason, []).append(_machine(row, Currency()))
     if not by_reason:
         return []
     ordered = sorted(by_reason.items(), key=lambda item: -len(item[1]))
-    lines = ["", styled(f"Not ranked: {len(plan.unranked):,}", "bold", color)]
-    for reason, rows in ordered[:_MAX_REASONS]:
-        names = list(dict.fromkeys(_machine(row, Currency()) for row in rows))
+    lines = ["", styled(f"Not ranked: {plan.unranked_count:,} offers", "bold", color)]
+    for reason, names in ordered[:_MAX_REASONS]:
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        lines += textwrap.wrap(f"{len(rows):>6,}  {reason}: {shown}", width, subsequent_indent=" " * 8)
+        lines += textwrap.wrap(f"- {reason}: {shown}", width, subsequent_indent="  ")
     if len(ordered) > _MAX_REASONS:
-        lines.append(f"        and {len(ordered) - _MAX_REASONS} more reasons (-o json has them all)")
+        lines.append(f"- {len(ordered) - _MAX_REASONS} more reasons (-o json has them all)")
     return lines

@@ -90,6 +90,7 @@ class Plan(NamedTuple):
     estimates: tuple[Estimate, ...]
     unranked: tuple[Estimate, ...]
     ranked_count: int
+    unranked_count: int
     recommendation: Recommendation | None
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]

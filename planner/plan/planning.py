@@ -9,7 +9,7 @@ from planner.experiment.experiment import Experiment
 from planner.plan.plan import Estimate, Plan, Recommendation
 from planner.plan.question import Question
 from planner.plan.rows import ranked_estimate, refused_estimate
-from planner.plan.search import Limits, Ranking, Row, pareto_front, rank, recommend
+from planner.plan.search import ORDINARY_STACKS, Refusal, Row, pareto_front, rank, recommend
 from planner.plan.sentence import recommendation_sentence
 from planner.plan.world import World, gather
 from planner.throughput.step import StepModel
@@ -24,65 +24,78 @@ def make_plan(
     max_rows: int = 0,
     by_machine: bool = False,
 ) -> Plan:
-    """Rank everything the question allows; ``max_rows`` 0 is all. ``by_machine`` keeps a machine's best offer only.
+    """Rank everything the question allows; ``max_rows`` 0 is all.
 
-    Raises InputError for a question that names something unknown.
+    ``by_machine`` keeps a machine's best offer only and numbers those; where rows are cut off, the best of every place
+    and this machine stay. Raises InputError for a question that names something unknown.
     """
     competition = gather(experiment, question, world, now)
     limits = competition.limits
     ranking = rank(experiment, StepModel(experiment), competition.candidates, limits, now)
-    best = recommend(ranking.rows, limits, places=competition.where.named, named_accelerators=question.gpus is not None)
-    indices = _shown(ranking.rows, max_rows, by_machine)
-    ranks = {index: place for place, index in enumerate(indices, start=1)} if by_machine else None
-    front = pareto_front(ranking.rows)
-    estimates = tuple(
-        ranked_estimate(ranking.rows[index], ranks[index] if ranks else index + 1, index in front, now)
-        for index in indices
-    )
-    unranked = tuple(refused_estimate(refusal, now) for refusal in ranking.refusals)
+    rows = ranking.rows
+    best = recommend(rows, limits, places=competition.where.named, named_accelerators=question.gpus is not None)
+    ranks = _ranks_by_machine(rows, best) if by_machine else {index: index + 1 for index in range(len(rows))}
+    shown = list(ranks)[:max_rows] if max_rows else list(ranks)
+    if by_machine:
+        shown += _best_of_places(rows, list(ranks)[len(shown) :], shown)
+    front = pareto_front(rows)
+    estimates = tuple(ranked_estimate(rows[index], ranks[index], index in front, now) for index in shown)
+    refusals = _by_machine_and_reason(ranking.refusals) if by_machine else ranking.refusals
+    recommendation = None
+    if best is not None:
+        recommendation = Recommendation(ranks[best], recommendation_sentence(rows[best], limits, now))
     return Plan(
         experiment=experiment,
         generated_at=now,
         prices_as_of=min((row.price_as_of for row in estimates if row.price_as_of and row.provider), default=None),
         estimates=estimates,
-        unranked=unranked,
-        ranked_count=len(ranking.rows),
-        recommendation=_recommendation(ranking, best, ranks, limits, now),
+        unranked=tuple(refused_estimate(refusal, now) for refusal in refusals),
+        ranked_count=len(rows),
+        unranked_count=len(ranking.refusals),
+        recommendation=recommendation,
         assumptions=experiment.assumptions + competition.assumptions,
         warnings=competition.warnings + tuple(_warnings(estimates)),
     )
 
 
-def _shown(rows: list[Row], max_rows: int, by_machine: bool) -> list[int]:
-    """Indices of the rows to write out, in order."""
-    if not by_machine:
-        return list(range(len(rows) if max_rows == 0 else min(max_rows, len(rows))))
-    seen: set[int] = set()
-    shown: list[int] = []
+def _ranks_by_machine(rows: list[Row], recommended: int | None) -> dict[int, int]:
+    """Index of each machine's first row -> its place among them; the recommended row stands for its machine."""
+    chosen = None if recommended is None else _machine(rows[recommended])
+    ranks: dict[int, int] = {}
+    seen: set[object] = set()
     for index, row in enumerate(rows):
-        machine = id(row.setting)
+        machine = _machine(row)
         if machine not in seen:
             seen.add(machine)
-            shown.append(index)
-            if len(shown) == max_rows:
-                break
-    return shown
+            ranks[recommended if recommended is not None and machine == chosen else index] = len(seen)
+    return ranks
 
 
-def _recommendation(
-    ranking: Ranking, best: int | None, ranks: dict[int, int] | None, limits: Limits, now: datetime
-) -> Recommendation | None:
-    if best is None:
-        return None
-    place = best + 1
-    if ranks is not None:
-        # Rows are numbered as shown; a recommended row beyond them is counted, machine by machine.
-        place = ranks.get(best) or _place_by_machine(ranking.rows, best)
-    return Recommendation(place, recommendation_sentence(ranking.rows[best], limits, now))
+def _machine(row: Row) -> object:
+    """What counts as one machine. Where the code must be ported first, an accelerator does: its slices come later."""
+    device = row.setting.candidate.machine.accelerator
+    return id(row.setting) if device.stack in ORDINARY_STACKS else device.key
 
 
-def _place_by_machine(rows: list[Row], best: int) -> int:
-    return len({id(row.setting) for row in rows[: best + 1]})
+def _best_of_places(rows: list[Row], others: list[int], shown: list[int]) -> list[int]:
+    """Of the indices not shown: this machine, and the best of each place that has no row among those shown."""
+
+    def kinds(index: int) -> set[str]:
+        candidate = rows[index].setting.candidate
+        return {candidate.place, "this machine"} if candidate.is_this_machine else {candidate.place}
+
+    seen: set[str] = set().union(*map(kinds, shown))
+    kept = []
+    for index in others:
+        if not kinds(index) <= seen:
+            seen |= kinds(index)
+            kept.append(index)
+    return kept
+
+
+def _by_machine_and_reason(refusals: list[Refusal]) -> list[Refusal]:
+    """One refusal for each machine and reason."""
+    return list({(id(refusal.candidate), refusal.reason): refusal for refusal in refusals}.values())
 
 
 def _warnings(estimates: Iterable[Estimate]) -> Iterable[str]:

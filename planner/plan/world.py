@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from pathlib import Path
 from typing import NamedTuple
 
 from planner.errors import DataError, InputError, UnknownNameError
 from planner.experiment.experiment import Experiment
+from planner.hardware.local import FoundMachine
 from planner.hardware.machine import Machine
 from planner.hardware.presets import machine_from_spec, presets
 from planner.hardware.selection import Selection, parse_selection
@@ -22,7 +22,6 @@ from planner.plan.ownership import Ownership, wall_power_w
 from planner.plan.plan import Place
 from planner.plan.question import DEFAULT_HOUR_VALUE_USD, Question, Where, resolve_where
 from planner.plan.search import Limits
-from planner.profiler.detect import LocalMachine, quick_look
 from pricing.catalog import Catalog, open_catalog
 from pricing.errors import PricingError, UnknownPlaceError
 from pricing.query import OfferQuery
@@ -32,7 +31,7 @@ class World(NamedTuple):
     """Opened once a process; injected in tests."""
 
     catalog: Catalog
-    local: LocalMachine
+    local: FoundMachine
     config: Config
 
 
@@ -46,24 +45,14 @@ class Competition(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def cache_directory() -> Path | None:
-    """The user's cache directory; None where there is no home to put it in."""
-    from platformdirs import user_cache_path
-
-    try:
-        return user_cache_path("gpuplanner", appauthor=False)
-    except (OSError, RuntimeError):
-        return None
-
-
-def open_world() -> World:
-    """Prices, a quick look at this machine, the configuration. Raises DataError or InputError."""
+def open_world(local: FoundMachine) -> World:
+    """Prices and the configuration around this machine. Raises DataError or InputError."""
     config = load_config()
     try:
         catalog = open_catalog()
     except PricingError as error:
         raise DataError(str(error)) from error
-    return World(catalog, quick_look(cache_directory()), config)
+    return World(catalog, local, config)
 
 
 def gather(experiment: Experiment, question: Question, world: World, now: datetime) -> Competition:
@@ -158,7 +147,7 @@ def _wanted(selection: Selection | None) -> Callable[[Machine], bool]:
 
 def _this_machine(world: World, electricity: ElectricityPrice) -> Candidate:
     owner = world.config.this_machine
-    machine, place = world.local.machine(), world.local.place
+    machine, place = world.local.machine, world.local.place
     power_w, source = _power(machine, place, owner.power_w)
     ownership = Ownership(power_w, source, owner.purchase_usd, "purchase_usd in your configuration", owner.usd_per_hour)
     return owned_candidate(

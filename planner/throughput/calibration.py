@@ -50,7 +50,7 @@ class DeviceConstants(NamedTuple):
     power_exponent: float
     power_factor_min: float
     power_factor_max: float
-    power_reference_w_per_sm_ghz: Mapping[str, float]
+    power_reference_w: Mapping[str, Mapping[str, float]]
     optimizer_bandwidth_share: float
 
 

@@ -13,7 +13,7 @@ from tests.cli.conftest import Run
 
 RESNET = ("estimate", "-m", "resnet50", "-e", "1")
 
-# (arguments after `estimate -m resnet50 -e 1` or, where they start with a command, the whole line; what the sentence says)
+# Arguments after `estimate -m resnet50 -e 1` or, where they start with a command, the whole line; what is said.
 CASES = [
     # names
     (("estimate", "-m", "resnet5", "-e", "1"), "unknown model 'resnet5'; did you mean"),
@@ -99,7 +99,7 @@ CASES = [
     ("arguments", "sentence"), CASES, ids=lambda value: " ".join(value) if isinstance(value, tuple) else ""
 )
 def test_one_sentence_and_exit_2(run: Run, arguments: tuple[str, ...], sentence: str) -> None:
-    whole_line = not arguments[0].startswith("-") and arguments[0] not in ("stray",)
+    whole_line = not arguments[0].startswith("-") and arguments[0] != "stray"
     result = run(*(arguments if whole_line else (*RESNET, *arguments)))
     assert result.code == 2
     assert result.out == ""

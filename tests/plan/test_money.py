@@ -13,7 +13,7 @@ from planner.units import Interval
 from pricing.offer import Offer
 
 charges_strategy = st.lists(
-    st.builds(Charge, st.just("part"), st.floats(0, 1e4), st.floats(0, 1e3), st.just("a source")),
+    st.builds(Charge, st.just("part"), st.floats(0, 1e4), st.floats(0, 1e3), st.just("a source"), st.none()),
     min_size=1,
     max_size=5,
 )
