@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from planner.hardware.accelerator import Accelerator
-from planner.throughput.calibration import Calibration
+from planner.throughput.calibration import Calibration, DeviceConstants
 from planner.throughput.precision import DevicePrecision
 
 # Engines of the roofline: which arithmetic unit an operation runs on.
@@ -31,7 +31,7 @@ class HostSpeed(NamedTuple):
 
 
 def architecture_group(accelerator: Accelerator) -> str:
-    """The group whose members share software and SM design: 'ampere-geforce', 'a100', 'hopper', 'amd' ...
+    """The group whose members share software and SM design: 'ampere-geforce', 'ampere-datacentre', 'hopper', 'amd' ...
 
     Consumer and professional parts of one architecture differ in the matrix rate per SM (half rate with fp32
     accumulation on GeForce), which is visible as fp16 rate over fp32 rate: 2 or 4 against 4 or 8.
@@ -42,10 +42,10 @@ def architecture_group(accelerator: Accelerator) -> str:
         return accelerator.vendor.casefold()
     family = accelerator.architecture.split()[0].casefold()
     capability = accelerator.compute_capability or (0, 0)
-    if family == "ampere" and capability == (8, 0):
-        return "a100"
-    if family == "blackwell" and capability[0] == 10:
-        return "blackwell-datacentre"
+    if (family, capability) in (("pascal", (6, 0)), ("ampere", (8, 0))) or (
+        family == "blackwell" and capability[0] == 10
+    ):
+        return f"{family}-datacentre"
     if family not in ("turing", "ampere", "ada", "blackwell"):
         return family
     return f"{family}-{'geforce' if _half_rate(accelerator, family) else 'workstation'}"
@@ -58,17 +58,19 @@ def _half_rate(accelerator: Accelerator, family: str) -> bool:
     return accelerator.fp16_flops_per_s / accelerator.fp32_flops_per_s < 0.75 * full_ratio
 
 
-def power_factor(accelerator: Accelerator, calibration: Calibration) -> float:
-    """Share of the rated clock that the power limit lets run (MODEL.md section 3, phi); 1 where power is unknown."""
-    constants = calibration.device
-    sm_clock_hz = accelerator.sm_clock_hz
-    family = accelerator.architecture.split()[0].casefold() if accelerator.architecture else ""
-    reference = constants.power_reference_w_per_sm_ghz.get(family)
-    if accelerator.power_w is None or sm_clock_hz is None or reference is None:
-        return 1.0
-    watts_per_sm_ghz = accelerator.power_w / (sm_clock_hz / 1e9)
-    factor: float = (watts_per_sm_ghz / reference) ** constants.power_exponent
-    return min(max(factor, constants.power_factor_min), constants.power_factor_max)
+def sustained(
+    rate: float, engine: str, accelerator: Accelerator, constants: DeviceConstants, share: float = 1.0
+) -> float:
+    """What the power limit lets run of a rate: ``rate * (watts per unit of rate / what its kind has) ** exponent``.
+
+    Every engine ('sm_clock', 'half', 'tf32', 'fp32') has its own reference in its architecture group, so that more of
+    any rate never slows another one down (MODEL.md section 3, phi). Unknown power counts as the reference's.
+    """
+    reference = constants.power_reference_w.get(architecture_group(accelerator), {}).get(engine)
+    if accelerator.power_w is None or reference is None:
+        return rate * share
+    factor = (accelerator.power_w / (rate * reference)) ** constants.power_exponent
+    return rate * share * min(max(factor, constants.power_factor_min), constants.power_factor_max)
 
 
 def device_rates(
@@ -86,18 +88,20 @@ def device_rates(
     if accelerator.kind == "cpu":
         return _cpu_rates(accelerator, precision, calibration, bandwidth * share, share)
     constants = calibration.device
-    power = power_factor(accelerator, calibration)
-    sm_clock_hz = accelerator.sm_clock_hz
-    per_sm_clock = 0.0 if sm_clock_hz is None else 1.0 / (sm_clock_hz * power * share)
-    rates = (
-        precision.half_flops_per_s,
-        precision.conv32_flops_per_s,
-        precision.matmul32_flops_per_s,
-        precision.vector_flops_per_s,
-    )
-    half, conv32, matmul32, vector = (1.0 / (rate * power * share) for rate in rates)
+    per_sm_clock = 0.0
+    if accelerator.sm_clock_hz is not None:
+        per_sm_clock = 1.0 / sustained(accelerator.sm_clock_hz, "sm_clock", accelerator, constants, share)
+
+    def seconds_per_flop(rate: float) -> float:
+        return 1.0 / sustained(rate, _engine_of_rate(rate, accelerator), accelerator, constants, share)
+
     return DeviceRates(
-        seconds_per_flop=(half, conv32, matmul32, vector),
+        seconds_per_flop=(
+            seconds_per_flop(precision.half_flops_per_s),
+            seconds_per_flop(precision.conv32_flops_per_s),
+            seconds_per_flop(precision.matmul32_flops_per_s),
+            seconds_per_flop(precision.vector_flops_per_s),
+        ),
         seconds_per_sm_clock=per_sm_clock,
         seconds_per_byte=1.0 / (bandwidth * share) + per_sm_clock / constants.beta_bytes_per_clock_sm,
         optimizer_seconds_per_byte=1.0 / (bandwidth * share * constants.optimizer_bandwidth_share),
@@ -105,6 +109,13 @@ def device_rates(
         host_launch_s=constants.host_launch_s if host_launch_s is None else host_launch_s,
         step_s=constants.step_s,
     )
+
+
+def _engine_of_rate(rate: float, accelerator: Accelerator) -> str:
+    """Which of the device's engines a rate is: an emulated type runs on the engine it falls back to."""
+    if rate == accelerator.fp32_flops_per_s:
+        return "fp32"
+    return "tf32" if rate == accelerator.tf32_flops_per_s else "half"
 
 
 def _cpu_rates(

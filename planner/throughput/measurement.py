@@ -49,10 +49,15 @@ class Measurement(NamedTuple):
     optimizer: Optimizer
 
 
-def read_measurement(row: MeasuredRow) -> Measurement:
-    """The measurement a row states. Raises InputError with the reason when it cannot be predicted from."""
-    accelerator = read_accelerator(row["gpu"])
-    workload, tokens_per_sample = _workload(row)
+def read_measurement(row: MeasuredRow, workload: Workload | None = None) -> Measurement:
+    """The measurement a row states, of ``workload`` where the caller knows it better than the row's model name says.
+
+    Raises InputError with the reason when the row cannot be understood.
+    """
+    accelerator = read_accelerator(row.get("gpu") or "")
+    tokens_per_sample = None
+    if workload is None:
+        workload, tokens_per_sample = _workload(row)
     machine = _machine(row, accelerator)
     batch = _batch(row)
     step_batch = None if batch is None else batch * machine.devices
@@ -144,7 +149,7 @@ _FRAMEWORKS = {
 
 def _workload(row: MeasuredRow) -> tuple[Workload, float | None]:
     """The workload at the row's input size, and the tokens of one sample where the row counts tokens."""
-    workload = find_workload(row["model"])
+    workload = find_workload(row.get("model") or "")
     size, length = read_input(row.get("input", ""))
     if length is not None:
         if workload.seq_length is not None and length != workload.seq_length:

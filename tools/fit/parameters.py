@@ -1,4 +1,4 @@
-"""The vector of fitted parameters: a name, a prior mean and a prior width for each, all in the scale they are fitted in.
+"""The vector of fitted parameters: each with a name, a prior mean and a prior width in the scale it is fitted in.
 
 Positive constants are fitted as logarithms. The prior is what the prototype found on wider data (``prior.json``), so a
 constant that the rows at hand say little about stays near it.

@@ -19,16 +19,18 @@ def solve(
     mean, sd = parameters.mean, parameters.sd
     values = mean.copy() if start is None else start.copy()
     for _ in range(4):  # iteratively reweighted least squares: outliers count linearly
-        residual = predict(features, parameters, values, host_s, norm, False).log_corrected - features.log_measured
+        residual = (
+            predict(features, parameters, values, host_s, norm, slopes=False).log_corrected - features.log_measured
+        )
         weight = features.weight / np.maximum(np.abs(residual) / (HUBER_AT * NOISE_SD), 1.0)
         scale = np.sqrt(weight) / NOISE_SD
 
         def residuals(x: Vector, scale: Vector = scale) -> Vector:
-            error = predict(features, parameters, x, host_s, norm, False).log_corrected - features.log_measured
+            error = predict(features, parameters, x, host_s, norm, slopes=False).log_corrected - features.log_measured
             return np.concatenate([error * scale, (x - mean) / sd])
 
         def slopes(x: Vector, scale: Vector = scale) -> Vector:
-            table = predict(features, parameters, x, host_s, norm, True).jacobian
+            table = predict(features, parameters, x, host_s, norm, slopes=True).jacobian
             assert table is not None
             return np.vstack([table * scale[:, None], np.diag(1.0 / sd)])
 

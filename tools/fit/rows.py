@@ -1,0 +1,136 @@
+"""Measured rows turned into observations, with the random effects and the folds each belongs to."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from planner.errors import InputError
+from planner.throughput.backtest import experiment_of
+from planner.throughput.batch import BatchPlan
+from planner.throughput.calibration import Calibration
+from planner.throughput.device import architecture_group, device_rates
+from planner.throughput.evidence import EFFECT_KINDS, Knowledge, subject_of
+from planner.throughput.kernels import FUSABLE, kind_of, operations_in
+from planner.throughput.measurement import MeasuredRow, Measurement, read_measurement
+from planner.throughput.optimizer import update_work
+from planner.throughput.precision import DevicePrecision, resolve_precision
+from planner.throughput.step import StepModel
+from planner.workloads.catalog import parse_record
+from planner.workloads.workload import Operation, Workload
+from tools.fit.observations import Observation
+
+TIMM = "huggingface/pytorch-image-models"
+
+
+@dataclass(frozen=True)
+class Unused:
+    """A row that is no observation, and why."""
+
+    row: MeasuredRow
+    reason: str
+
+
+def read_table(path: Path) -> list[dict[str, str]]:
+    """Rows of a CSV file, gzipped or not."""
+    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+    with opened as handle:
+        return list(csv.DictReader(handle))
+
+
+def read_records(paths: Iterable[Path]) -> dict[str, Workload]:
+    """Workload records by name from JSON-lines files ('resnet50@224': traced with unfused attention)."""
+    lines = (line for path in paths for line in path.read_text(encoding="utf-8").splitlines())
+    return {workload.name: workload for workload in (parse_record(json.loads(line)) for line in lines)}
+
+
+def observe(
+    rows: Iterable[MeasuredRow], records: Mapping[str, Workload], calibration: Calibration
+) -> tuple[list[Observation], list[Unused]]:
+    """Observations of all rows that can be read; ``records`` replace the zoo's for timm rows of those sizes."""
+    observations: list[Observation] = []
+    unused: list[Unused] = []
+    for row in rows:
+        try:
+            measurement = _measurement(row, records)
+            observations.append(observation_of(measurement, row, calibration))
+        except InputError as error:
+            unused.append(Unused(row, str(error)))
+    return observations, unused
+
+
+def _measurement(row: MeasuredRow, records: Mapping[str, Workload]) -> Measurement:
+    """The row's measurement; timm rows use the record traced as PyTorch 1.12 ran attention, at the row's image size."""
+    if row["source"] != TIMM:
+        return read_measurement(row)
+    record = records.get(f"{row['model']}@{row['input'].split('x')[0]}")
+    if record is None:
+        raise InputError(f"no record of {row['model']} at {row['input']}")
+    return read_measurement(row, record)
+
+
+def observation_of(measurement: Measurement, row: MeasuredRow, calibration: Calibration) -> Observation:
+    """The device's side of a measured step. Raises InputError where the device's specifications are incomplete."""
+    machine, accelerator = measurement.machine, measurement.machine.accelerator
+    precision = resolve_precision(measurement.precision, accelerator)
+    rates = None if precision is None else device_rates(accelerator, precision, calibration)
+    if precision is None or rates is None:
+        raise InputError(f"the specifications of {accelerator.name} are incomplete")
+    experiment = experiment_of(measurement)
+    software = measurement.software
+    model = StepModel(experiment, Knowledge(calibration), framework=software.framework, enforce_memory=False)
+    plan = model.plan(machine, precision)
+    update = update_work(experiment, precision, loop=software.update_loop)
+    timed_update = measurement.scope == "step"
+    subject = subject_of(measurement.workload.name, model.lineage, precision.autocast or precision.pure, accelerator)
+    return Observation(
+        operations=_operations(model, precision, measurement),
+        batch_size=plan.batch_size_per_gpu,
+        accumulation=plan.grad_accum_steps,
+        layout="nhwc" if model.variant.layout is calibration.layouts["nhwc"] else "nchw",
+        accelerator=accelerator,
+        rates=rates,
+        precision=precision,
+        update_bytes=update.traffic_bytes if timed_update else 0.0,
+        update_kernels=update.kernels if timed_update else 0.0,
+        step_time_s=plan.global_batch_size / measurement.samples_per_s,
+        effects=tuple(zip(EFFECT_KINDS, subject, strict=True)),
+        groups=_groups(measurement, row, plan),
+    )
+
+
+def _operations(model: StepModel, precision: DevicePrecision, measurement: Measurement) -> tuple[Operation, ...]:
+    """What runs in the timed scope, with the bytes a compiler saves already taken off."""
+    fused = model.variant.fused_bytes_factor
+    return tuple(
+        operation._replace(bytes=operation.bytes.scaled(fused)) if operation.op_class in FUSABLE else operation
+        for operation in operations_in(model.experiment.workload, precision)
+        if measurement.scope != "forward" or operation.phase == "forward"
+    )
+
+
+def _groups(measurement: Measurement, row: MeasuredRow, plan: BatchPlan) -> dict[str, str]:
+    accelerator = measurement.machine.accelerator
+    return {
+        "source": row.get("source", ""),
+        "tier": row.get("tier", ""),
+        "model": row["model"],
+        "family": measurement.workload.family,
+        "kind": kind_of(measurement.workload),
+        "gpu": accelerator.key,
+        "architecture": architecture_group(accelerator),
+        "vendor": accelerator.vendor,
+        "precision": measurement.precision,
+        "devices": str(measurement.machine.devices),
+        "scope": measurement.scope,
+        "version": row.get("framework_version", ""),
+    }
+
+
+def select(observations: Sequence[Observation], **wanted: str) -> list[Observation]:
+    """Observations whose groups have all the wanted values."""
+    return [o for o in observations if all(o.groups[name] == value for name, value in wanted.items())]
