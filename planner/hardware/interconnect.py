@@ -165,7 +165,9 @@ def _network_words(text: str) -> list[str]:
     words: list[str] = []
     for word in spaced.replace(",", " ").replace("×", "x").split():
         count, cross, rest = word.partition("x")
-        if cross and _is_number(count):
+        if word == "x" and words and _is_number(words[-1]):
+            words[-1] += "x"
+        elif cross and _is_number(count):
             words += [f"{count}x", rest] if rest else [f"{count}x"]
         else:
             words.append(word.removesuffix("g") if _is_number(word.removesuffix("g")) else word)

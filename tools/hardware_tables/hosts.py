@@ -19,6 +19,8 @@ CPU_COLUMNS = (
     "cores_per_socket",
     "source",
 )
+# Vector units and their fused multiply-adds a cycle, by microarchitecture.
+FLOP_PER_CYCLE_SOURCE = "stackoverflow.com/questions/15655835 and wikichip.org/wiki/flops (units x width x 2)"
 LINK_COLUMNS = ("name", "gb_s", "source")
 NETWORK_COLUMNS = ("name", "instance_type", "protocol", "gbit_s", "rdma", "source")
 
@@ -39,13 +41,18 @@ def build_cpus(shared: Path) -> list[Row]:
             "vcpus_per_core": gathered["smt_vcpus_per_core"],
             "cores_per_socket": gathered["cores_per_socket_typ"],
         }
-        sources = [gathered["source"], f"clock: {gathered['clock_note']}"]
+        sources = {
+            "FLOP a cycle": FLOP_PER_CYCLE_SOURCE,
+            "clock_ghz": gathered["clock_note"].replace("memory", "assumption"),
+            "bandwidth": f"{gathered['mem_channels']} channels x 8 B x {gathered['mem_type']}",
+        }
         for column in CPU_COLUMNS:
             mend = mends.pop((row["key"], column), None)
             if mend is not None:
-                row[column] = mend["value"]
-                sources.append(f"{column}: {mend['source']}")
-        rows.append({**row, "source": "; ".join(sources)})
+                row[column], sources[column] = mend["value"], mend["source"]
+        if not row["bandwidth_gb_s"]:
+            del sources["bandwidth"]
+        rows.append({**row, "source": "; ".join(f"{what}: {where}" for what, where in sources.items())})
     if mends:
         raise ValueError(f"cpu_mends.csv names unknown CPUs: {sorted(mends)}")
     return rows
