@@ -51,9 +51,13 @@ def open_nvml() -> Nvml | None:
             opened = ctypes.CDLL(library)
         except OSError:
             continue
-        if opened.nvmlInit_v2() == 0:
-            return _Library(opened)
+        return bind(opened)
     return None
+
+
+def bind(library: Any) -> Nvml | None:
+    """The loaded library, initialised; None where its driver refuses."""
+    return _Library(library) if library.nvmlInit_v2() == 0 else None
 
 
 class _Library:
