@@ -137,18 +137,15 @@ _INFINIBAND_GBIT_S = {"sdr": 10, "ddr": 20, "qdr": 40, "fdr": 56, "edr": 100, "h
 def network(text: str) -> Network:
     """The network that people write: '100 Gb/s Ethernet', '25GbE', '8x400 NDR', 'InfiniBand HDR', '400 Gb/s EFA',
     or an instance type's name ('p4d.24xlarge'). Raises InputError on anything else."""
-    named = _named_networks().get(text.strip().casefold())
-    if named is not None:
-        return named
     words = _network_words(text)
     generation = next((word for word in words if word in _INFINIBAND_GBIT_S), None)
     rate = next((float(word) for word in words if _is_number(word)), None)
     if rate is None and generation is not None:
         rate = float(_INFINIBAND_GBIT_S[generation])
-    if rate is None or not 0 < rate < 1e6:
-        if any(_is_number(word) for word in words):
-            raise InputError(f"the network speed in {text!r} must be greater than 0 and below 1e6 Gb/s")
-        raise UnknownNameError("network", text, near_misses(text, _named_networks()), "write it as '100 Gb/s Ethernet'")
+    if rate is None:
+        return _named_network(text)
+    if not 0 < rate < 1e6:
+        raise InputError(f"the network speed in {text!r} must be greater than 0 and below 1e6 Gb/s")
     infiniband = generation is not None or any(word.startswith("infiniband") or word == "ib" for word in words)
     rdma = infiniband or bool({"efa", "roce", "rdma", "gpudirect", "gpudirectrdma"} & set(words))
     kind = "InfiniBand" if infiniband else "EFA" if "efa" in words else "RoCE" if "roce" in words else "Ethernet"
@@ -176,6 +173,14 @@ def _network_words(text: str) -> list[str]:
 
 def _is_number(word: str) -> bool:
     return word.replace(".", "", 1).isdigit()
+
+
+def _named_network(text: str) -> Network:
+    named = _named_networks()
+    found = named.get(text.strip().casefold())
+    if found is None:
+        raise UnknownNameError("network", text, near_misses(text, named), "write it as '100 Gb/s Ethernet'")
+    return found
 
 
 @cache

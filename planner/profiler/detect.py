@@ -12,8 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from planner.hardware.machine import Machine
 from planner.profiler.conclude import conclude
@@ -22,6 +21,9 @@ from planner.profiler.linux_host import Tree, read_host
 from planner.profiler.local_facts import GpuFacts, HostFacts
 from planner.profiler.nvml import Nvml, open_nvml, read_gpus
 from planner.profiler.other_hosts import Run, read_mac, read_windows, run_command
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 QUICK_S = 0.04
 """How long a quick look waits for NVIDIA's library: its first call on a sleeping GPU can take seconds."""

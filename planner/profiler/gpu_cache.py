@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from planner.profiler.local_facts import GpuFacts
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _FILE = "nvidia-gpus.json"
 
