@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Literal, cast, get_args
 
 from planner.errors import InputError, UnknownNameError, near_misses
 from planner.hardware.accelerator import Accelerator
@@ -79,17 +79,23 @@ def default_link(accelerator: Accelerator, count: float, *, bridge: bool = False
     return pcie_link(accelerator)
 
 
-def link(kind: LinkKind, accelerator: Accelerator) -> Link:
-    """A link of this kind with the bandwidth the accelerator has on it. Raises InputError where it has no such link."""
-    if kind == "none":
+def link(kind: str, accelerator: Accelerator) -> Link:
+    """The link of a kind of ``LinkKind`` with the bandwidth the accelerator has on it.
+
+    Raises UnknownNameError for a kind there is not, InputError where the accelerator has no such link.
+    """
+    if kind not in get_args(LinkKind):
+        raise UnknownNameError("link", kind, near_misses(kind, get_args(LinkKind)))
+    known = cast(LinkKind, kind)
+    if known == "none":
         return Link("none", "no link", None, peer_access=False)
-    if kind in _PCIE.values():
-        return _pcie(kind, accelerator)
-    if kind == "nvlink_bridge" and not takes_bridge(accelerator):
+    if known in _PCIE.values():
+        return _pcie(known, accelerator)
+    if known == "nvlink_bridge" and not takes_bridge(accelerator):
         raise InputError(f"{accelerator.name} takes no NVLink bridge")
-    if kind in ("nvlink_mesh", "nvswitch") and accelerator.form_factor not in ("SXM", "superchip"):
-        raise InputError(f"{accelerator.name} has no {_LINK_NAMES[kind]}")
-    return Link(kind, _LINK_NAMES[kind], accelerator.nvlink_bytes_per_s, peer_access=True)
+    if known in ("nvlink_mesh", "nvswitch") and accelerator.form_factor not in ("SXM", "superchip"):
+        raise InputError(f"{accelerator.name} has no {_LINK_NAMES[known]}")
+    return Link(known, _LINK_NAMES[known], accelerator.nvlink_bytes_per_s, peer_access=True)
 
 
 def takes_bridge(accelerator: Accelerator) -> bool:

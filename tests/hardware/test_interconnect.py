@@ -69,6 +69,8 @@ def test_links_by_kind() -> None:
     assert link("pcie3", accelerator("RTX3090")).bandwidth_bytes_per_s == 15.75e9
     with pytest.raises(InputError, match="has no NVLink with NVSwitch"):
         link("nvswitch", accelerator("T4"))
+    with pytest.raises(InputError, match="did you mean nvswitch"):
+        link("nvswitsch", accelerator("H100-SXM"))
 
 
 def test_a_device_without_known_lanes_has_a_link_of_unknown_speed() -> None:
