@@ -1,13 +1,30 @@
-"""Data sets: how many samples, how large, what decoding costs, and the usual recipe."""
+"""Data sets: how many samples, how large, what decoding costs, and the usual recipe.
+
+``datasets.csv`` holds one data set a row, with the source of its figures and the other spellings people use.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import csv
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from planner.errors import UnknownNameError, near_misses
+from planner.workloads.catalog import fold
+
+_TABLE = Path(__file__).parent.parent / "data" / "datasets.csv"
+
+# Of this task, a data set is a stream of tokens that training cuts into sequences; its documents are not samples.
+TOKEN_STREAM = "language modelling"
 
 
-@dataclass(frozen=True, slots=True)
-class Dataset:
-    """A data set; ``decode`` is the class of work one sample costs on the CPU (none, text, jpeg, audio, volume)."""
+class Dataset(NamedTuple):
+    """A data set; ``decode`` is the class of work one sample costs on the CPU (none, text, jpeg, audio, volume).
+
+    ``samples`` counts the training split's images, questions, sentence pairs ...; documents where ``tokens`` counts
+    the usual tokenizer's tokens. ``usual_epochs`` is what the source's recipe trains. Unknown is None.
+    """
 
     name: str
     title: str
@@ -19,3 +36,54 @@ class Dataset:
     decode: str
     usual_epochs: float | None
     source: str
+
+    @property
+    def is_token_stream(self) -> bool:
+        """Whether a language model sees ``tokens / sequence length`` samples of it rather than ``samples``."""
+        return self.tokens is not None and self.task == TOKEN_STREAM
+
+
+@cache
+def datasets() -> tuple[Dataset, ...]:
+    """Every data set of the table, sorted by name."""
+    return tuple(_dataset(row) for row in _rows())
+
+
+def dataset(name: str) -> Dataset:
+    """The data set of that name or alias, written in any case and punctuation. Raises UnknownNameError."""
+    found = _by_spelling().get(fold(name))
+    if found is None:
+        known = [spelling for row in _rows() for spelling in (row["name"], *row["aliases"].split(";")) if spelling]
+        raise UnknownNameError("data set", name, near_misses(name, known), "`gpuplanner datasets` lists them")
+    return found
+
+
+@cache
+def _by_spelling() -> dict[str, Dataset]:
+    return {
+        fold(spelling): data
+        for row, data in zip(_rows(), datasets(), strict=True)
+        for spelling in (data.name, *row["aliases"].split(";"))
+        if spelling
+    }
+
+
+@cache
+def _rows() -> tuple[dict[str, str], ...]:
+    with _TABLE.open(encoding="utf-8", newline="") as table:
+        return tuple(csv.DictReader(table))
+
+
+def _dataset(row: dict[str, str]) -> Dataset:
+    return Dataset(
+        name=row["name"],
+        title=row["title"],
+        task=row["task"],
+        samples=int(row["samples"]),
+        validation_samples=int(row["validation_samples"]) if row["validation_samples"] else None,
+        bytes=float(row["bytes"]) if row["bytes"] else None,
+        tokens=int(row["tokens"]) if row["tokens"] else None,
+        decode=row["decode"],
+        usual_epochs=float(row["usual_epochs"]) if row["usual_epochs"] else None,
+        source=row["source"],
+    )

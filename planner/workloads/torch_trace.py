@@ -21,7 +21,7 @@ import torch.nn.functional as F  # noqa: N812  (torch's own convention)
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-HALF = torch.float16
+HALF = torch.bfloat16
 ALLOCATION_GRAIN_BYTES = 512  # the CUDA caching allocator rounds every block up to this
 REFERENCE_BATCH = 64  # where arithmetic intensity is compared when operations are merged
 GEMM_CLASSES = ("conv", "gconv", "mm", "bmm", "sdpa", "rnn")
@@ -157,6 +157,14 @@ def _layer_norm(data: torch.Tensor, shape: Sequence[int], *_: Any) -> tuple[torc
     return data.new_empty(data.shape), *statistics
 
 
+def _softmax_result(data: torch.Tensor, axis: int, half_to_float: bool) -> torch.Tensor:
+    return torch.empty_like(data, dtype=torch.float32 if half_to_float else data.dtype)
+
+
+def _softmax_gradient(grad: torch.Tensor, output: torch.Tensor, axis: int, dtype: torch.dtype) -> torch.Tensor:
+    return torch.empty_like(output, dtype=dtype)
+
+
 def _norm_gradients(data: torch.Tensor, *parameters_and_mask: Any) -> tuple[torch.Tensor | None, ...]:
     *parameters, mask = parameters_and_mask
     weight = next((tensor for tensor in parameters if tensor is not None), None)
@@ -171,6 +179,8 @@ def _norm_gradients(data: torch.Tensor, *parameters_and_mask: Any) -> tuple[torc
 _SHAPE_RULES: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("gelu", "gelu_backward", "silu", "silu_backward", "sigmoid_backward"), _like_first),
     **dict.fromkeys(("threshold_backward", "hardswish_backward", "hardtanh_backward"), _like_first),
+    **dict.fromkeys(("_softmax", "_log_softmax"), _softmax_result),
+    **dict.fromkeys(("_softmax_backward_data", "_log_softmax_backward_data"), _softmax_gradient),
     "native_batch_norm": _batch_norm,
     "native_layer_norm": _layer_norm,
     "native_batch_norm_backward": lambda grad, data, weight, *rest: _norm_gradients(data, weight, rest[-1]),

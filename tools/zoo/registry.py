@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tools.zoo import language
+from tools.zoo import language, language_models
 from tools.zoo.described import detection, recommendation, segmentation, small, transformer_xl, translation
 from tools.zoo.spec import Spec
 from tools.zoo.vision import listed_timm_specs, torchvision_spec
@@ -16,4 +16,4 @@ def zoo_specs() -> list[Spec]:
     vision = listed_timm_specs()
     vision += [torchvision_spec(name) for name in _TORCHVISION]
     by_hand = [spec for module in _DESCRIBED for spec in module.specs()]
-    return [*by_hand, *vision, *language.core_specs()]
+    return [*by_hand, *vision, *language.bert_specs(), *language_models.specs()]
