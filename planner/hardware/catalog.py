@@ -13,6 +13,9 @@ from planner.hardware.names import NameParts, read_name, split_form
 from planner.hardware.tables import number, read_lines, read_rows, split_line, whole
 
 MEMORY_TOLERANCE = 0.08
+"""How far a stated memory size may be from the nominal one: drivers show up to 7 % less where ECC takes its part."""
+
+_MOBILE_FORMS = frozenset({"laptop", "maxq"})
 # The share of a Mac's memory that its GPU may have: two thirds up to 36 GB, three quarters above (RULE-APPLE).
 _APPLE_SMALL_GIB, _APPLE_SMALL_SHARE, _APPLE_SHARE = 36.0, 2 / 3, 3 / 4
 
@@ -202,9 +205,9 @@ def _find(name: str) -> tuple[NameParts, list[_Candidate]]:
 def _narrow(name: str, parts: NameParts, candidates: list[_Candidate], memory_gib: float | None) -> Resolution:
     """The likeliest candidate that has what the name states; what no candidate has is said, not ignored."""
     table = accelerators()
-    missing: list[str] = []
     pool = _of_mobility(parts, candidates)
-    for form in sorted(parts.forms - {"laptop", "maxq"}):
+    missing = ["laptop"] if parts.forms & _MOBILE_FORMS and not pool[0].forms & _MOBILE_FORMS else []
+    for form in sorted(parts.forms - _MOBILE_FORMS):
         having = [candidate for candidate in pool if form in candidate.forms]
         if having:
             pool = having
@@ -233,14 +236,16 @@ def _narrow(name: str, parts: NameParts, candidates: list[_Candidate], memory_gi
 
 
 def _of_mobility(parts: NameParts, candidates: list[_Candidate]) -> list[_Candidate]:
-    """Laptop parts for a name that says laptop or Max-Q, the others for a name that does not."""
-    said = parts.forms & {"laptop", "maxq"}
-    for wanted in ({"laptop", "maxq"}, {"maxq"}, {"laptop"}) if "maxq" in said else ({"laptop"},) if said else ():
-        pool = [candidate for candidate in candidates if candidate.forms & {"laptop", "maxq"} == wanted]
+    """Laptop parts for a name that says laptop or Max-Q, the others for a name that does not; all where none is left.
+
+    From the RTX 30 series on "Max-Q" is no part of its own but a laptop part with a low power limit.
+    """
+    said = parts.forms & _MOBILE_FORMS
+    for wanted in (_MOBILE_FORMS, {"maxq"}, {"laptop"}) if "maxq" in said else (said,):
+        pool = [candidate for candidate in candidates if candidate.forms & _MOBILE_FORMS == wanted]
         if pool:
             return pool
-    pool = [candidate for candidate in candidates if "laptop" not in candidate.forms and "maxq" not in candidate.forms]
-    return pool or candidates
+    return candidates
 
 
 def _has_memory(device: Accelerator, memory_gib: float) -> bool:

@@ -102,6 +102,7 @@ def test_a_version_that_is_in_no_table_is_said() -> None:
     resolution = resolve("gtx 1060 3gb")
     assert resolution.accelerator.key == "GTX1060-6GB"
     assert "no 3 GB version" in str(resolution.assumption)
+    assert "no laptop version" in str(resolve("RTX 3060 Ti laptop").assumption)
     assert "no MIG version" in str(resolve("NVIDIA A100-SXM4-40GB MIG 1g.5gb").assumption)
 
 
