@@ -126,7 +126,7 @@ def _work(request: ExperimentRequest, workload: Workload, assumptions: list[str]
 def _samples(
     request: ExperimentRequest, workload: Workload, assumptions: list[str]
 ) -> tuple[Dataset | None, float | None]:
-    """The data set and its samples per epoch, in units of the workload's sample (one sequence for language models)."""
+    """The data set and its samples per epoch, in units of the workload's sample."""
     if request.samples is not None:
         return None, request.samples
     name = request.dataset
@@ -136,9 +136,7 @@ def _samples(
             return None, None
         assumptions.append(f"data set {name}, the usual one for {workload.name} (change with -d or --samples)")
     data = dataset(name)
-    if workload.seq_length is not None and data.tokens is not None and workload.task == "language-modeling":
-        return data, max(1.0, data.tokens / workload.seq_length)
-    return data, float(data.samples)
+    return data, data.samples_for(workload.seq_length)
 
 
 def _tokens_per_sample(workload: Workload) -> int:

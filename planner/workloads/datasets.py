@@ -37,10 +37,11 @@ class Dataset(NamedTuple):
     usual_epochs: float | None
     source: str
 
-    @property
-    def is_token_stream(self) -> bool:
-        """Whether a language model sees ``tokens / sequence length`` samples of it rather than ``samples``."""
-        return self.tokens is not None and self.task == TOKEN_STREAM
+    def samples_for(self, seq_length: int | None) -> float:
+        """Samples of one epoch for a model of that sequence length; a corpus is cut into sequences."""
+        if seq_length is None or self.tokens is None or self.task != TOKEN_STREAM:
+            return float(self.samples)
+        return max(1.0, self.tokens / seq_length)
 
 
 @cache

@@ -19,6 +19,8 @@ def at_image_size(workload: Workload, image_size: int) -> Workload:
     A recorded size is taken as recorded; between two recorded sizes all quantities are linear in the area. Raises
     InputError outside the recorded range, naming the sizes known.
     """
+    if workload.image_size is None:
+        raise InputError(f"{workload.name} does not take images of a given size, so --img-size does not apply to it")
     if workload.image_size == image_size:
         return workload
     name = _base_name(workload)
@@ -28,7 +30,7 @@ def at_image_size(workload: Workload, image_size: int) -> Workload:
     smaller = max((size for size in sizes if size < image_size), default=None)
     larger = min((size for size in sizes if size > image_size), default=None)
     if smaller is None or larger is None:
-        raise InputError(_size_refused(workload, name, image_size, sorted({*sizes, workload.image_size} - {None})))
+        raise InputError(_size_refused(name, image_size, sorted(sizes) or [workload.image_size]))
     share = (image_size**2 - smaller**2) / (larger**2 - smaller**2)
     mixed = _mixed(load_workload(sizes[smaller].name), load_workload(sizes[larger].name), share)
     return replace(mixed, name=name, image_size=image_size)
@@ -68,9 +70,7 @@ def _base_name(workload: Workload) -> str:
     return workload.name.partition("@")[0]
 
 
-def _size_refused(workload: Workload, name: str, image_size: int, known: list[int]) -> str:
-    if workload.image_size is None:
-        return f"{name} does not take images of a given size, so --img-size does not apply to it"
+def _size_refused(name: str, image_size: int, known: list[int]) -> str:
     if len(known) == 1:
         return f"{name} is known at image size {known[0]} only, not {image_size}"
     listed = ", ".join(map(str, known))
@@ -154,7 +154,7 @@ def _grown(line: Linear, ratio: float) -> Linear:
 
 
 def _stretched_memory(memory: Memory, ratio: float, score_bytes: float) -> Memory:
-    """Stored scores (as many bytes as the softmax reads and writes: its output and the dropped-out copy) go with r^2."""
+    """Stored scores (the bytes its softmax moves: output and dropped-out copy) go with r^2."""
 
     def stretched(line: Linear) -> Linear:
         scores = min(score_bytes, line.per_sample)
