@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from typing import NamedTuple
 
 from pricing import flags
 from pricing.age import age_days
@@ -14,8 +14,7 @@ from pricing.offer import InstanceType, Offer
 MAX_AGE_DAYS = 365
 
 
-@dataclass(frozen=True, slots=True)
-class OfferQuery:
+class OfferQuery(NamedTuple):
     """What to look for; an empty tuple or None asks nothing.
 
     ``regions`` are patterns such as 'us-*' or 'europe-west4', matched against region and zone. ``accelerators`` are

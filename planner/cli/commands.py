@@ -29,9 +29,11 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "estimate": Command("estimate", "where to train, how long it takes and what it costs"),
+    "explain": Command("explain", "what the time on one machine is made of, and what would change it"),
     "gpus": Command("gpus", "list, search and show accelerators"),
     "models": Command("models", "list, search and show models"),
     "datasets": Command("datasets", "list, search and show data sets"),
+    "backtest": Command("backtest", "how wrong the estimates are against a file of measurements"),
     "doctor": Command("doctor", "what is installed, found and missing, and how old the prices are"),
 }
 

@@ -111,6 +111,13 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     )
 
 
+def add_choice_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which machine of the plan a command is about; without any, the recommended one."""
+    group = parser.add_argument_group("which machine")
+    group.add_argument("--on", metavar="WHAT", help="'RTX 4090:2' or aws:p4d.24xlarge[@REGION][:spot]")
+    group.add_argument("--row", type=whole, metavar="RANK", help="the row of this rank among all offers")
+
+
 def experiment_request(arguments: argparse.Namespace) -> ExperimentRequest:
     return ExperimentRequest(
         model=arguments.model,

@@ -4,15 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import NamedTuple
 
 from planner.experiment.experiment import Experiment
 from planner.plan.plan import Estimate, Plan, Recommendation
 from planner.plan.question import Question
 from planner.plan.rows import ranked_estimate, refused_estimate
-from planner.plan.search import ORDINARY_STACKS, Refusal, Row, pareto_front, rank, recommend
+from planner.plan.search import ORDINARY_STACKS, Ranking, Refusal, Row, pareto_front, rank, recommend
 from planner.plan.sentence import recommendation_sentence
-from planner.plan.world import World, gather
+from planner.plan.world import Competition, World, gather
 from planner.throughput.step import StepModel
+
+
+class Answer(NamedTuple):
+    """Everything ranked: who competed, all rows in order, and the index of the recommended one."""
+
+    competition: Competition
+    ranking: Ranking
+    best: int | None
+
+
+def answer(experiment: Experiment, question: Question, world: World, now: datetime) -> Answer:
+    """Rank everything the question allows. Raises InputError for a question that names something unknown."""
+    competition = gather(experiment, question, world, now)
+    ranking = rank(experiment, StepModel(experiment), competition.candidates, competition.limits, now)
+    best = recommend(
+        ranking.rows,
+        competition.limits,
+        places=competition.where.named,
+        named_accelerators=question.gpus is not None,
+    )
+    return Answer(competition, ranking, best)
 
 
 def make_plan(
@@ -29,11 +51,8 @@ def make_plan(
     ``by_machine`` keeps a machine's best offer only and numbers those; where rows are cut off, the best of every place
     and this machine stay. Raises InputError for a question that names something unknown.
     """
-    competition = gather(experiment, question, world, now)
-    limits = competition.limits
-    ranking = rank(experiment, StepModel(experiment), competition.candidates, limits, now)
+    competition, ranking, best = answer(experiment, question, world, now)
     rows = ranking.rows
-    best = recommend(rows, limits, places=competition.where.named, named_accelerators=question.gpus is not None)
     ranks = _ranks_by_machine(rows, best) if by_machine else {index: index + 1 for index in range(len(rows))}
     shown = list(ranks)[:max_rows] if max_rows else list(ranks)
     if by_machine:
@@ -43,7 +62,7 @@ def make_plan(
     refusals = _by_machine_and_reason(ranking.refusals) if by_machine else ranking.refusals
     recommendation = None
     if best is not None:
-        recommendation = Recommendation(ranks[best], recommendation_sentence(rows[best], limits, now))
+        recommendation = Recommendation(ranks[best], recommendation_sentence(rows[best], competition.limits, now))
     return Plan(
         experiment=experiment,
         generated_at=now,

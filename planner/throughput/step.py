@@ -17,7 +17,7 @@ from planner.throughput.device import DeviceRates, device_rates
 from planner.throughput.estimate import BoundBy, Scope, StepEstimate, StepParts
 from planner.throughput.evidence import Knowledge, shipped_knowledge, subject_of
 from planner.throughput.input_pipeline import InputRate, input_rate
-from planner.throughput.kernels import CONVOLUTIONS, StepWork, Variant, kind_of, prepare
+from planner.throughput.kernels import CONVOLUTIONS, ClassTime, StepWork, Variant, kind_of, prepare, time_by_class
 from planner.throughput.memory import MemoryModel, available_bytes, memory_model
 from planner.throughput.optimizer import update_work
 from planner.throughput.precision import DevicePrecision, resolve_precision
@@ -164,6 +164,18 @@ class StepModel:
             host_s=soft_maximum(device, host, self.calibration.device.overlap_norm) - device + rates.step_s,
             arithmetic_s=plan.grad_accum_steps * (forward_arithmetic + backward_arithmetic),
         )
+
+    def operation_times(self, machine: Machine) -> list[ClassTime]:
+        """Seconds on the device by operation class in one micro step, slowest first, before evidence corrects them."""
+        precision = resolve_precision(self.experiment.precision, machine.accelerator)
+        share = min(machine.num_gpus, 1.0) if machine.num_gpus > 0 else 1.0
+        rates = None
+        if precision is not None:
+            rates = device_rates(machine.accelerator, precision, self.calibration, share, self.knowledge.host)
+        if precision is None or rates is None:
+            return []
+        batch = self.plan(machine, precision).batch_size_per_gpu
+        return time_by_class(self.experiment.workload, precision, batch, self.variant, self.calibration, rates)
 
     def _estimate_fitting(
         self,

@@ -1,0 +1,210 @@
+"""``gpuplanner explain``: what the time on one machine is made of, and what would change it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from datetime import datetime
+from typing import Any
+
+from planner.cli.local import find_this_machine
+from planner.cli.options import add_choice_arguments, add_plan_arguments, experiment_request, question
+from planner.cli.plan_json import SCHEMA_VERSION, experiment_record
+from planner.cli.table import Column, markdown, render, styled, use_color
+from planner.errors import NothingFitsError
+from planner.experiment.experiment import Experiment
+from planner.experiment.resolve import describe, resolve_experiment
+from planner.plan.explain import Explanation, explain
+from planner.plan.pick import Choice, pick
+from planner.plan.planning import answer
+from planner.plan.sentence import machine_words
+from planner.plan.world import open_world
+from planner.units import GIB, UNKNOWN, format_bytes, format_rate
+
+_PART_COLUMNS = (Column("part"), Column("ms", "right"), Column("share", "right"))
+_CLASS_COLUMNS = (
+    Column("operations"),
+    Column("GFLOP", "right"),
+    Column("GB", "right"),
+    Column("ms", "right"),
+    Column("binds"),
+)
+_BESIDE_COLUMNS = (
+    Column("part"),
+    Column("CPU ms", "right"),
+    Column("here ms", "right"),
+    Column("speed-up", "right"),
+    Column("why", width=80),
+)
+_LEVER_COLUMNS = (
+    Column("lever", width=34),
+    Column("time", "right"),
+    Column("cost", "right"),
+    Column("memory", "right"),
+    Column("note", width=70),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_plan_arguments(parser)
+    add_choice_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    now = datetime.now().astimezone()
+    experiment = resolve_experiment(experiment_request(arguments))
+    world = open_world(find_this_machine())
+    ranked = answer(experiment, question(arguments, now), world, now)
+    choice = pick(ranked, tuple(world.catalog.providers()), arguments.on, arguments.row)
+    machine = choice.candidate.machine
+    explanation = explain(experiment, machine, world.local.machine)
+    if arguments.output == "json":
+        json.dump(_record(experiment, choice, explanation), sys.stdout, ensure_ascii=False, indent=1, allow_nan=False)
+        sys.stdout.write("\n")
+    else:
+        sys.stdout.write("\n".join(_lines(experiment, choice, explanation, arguments.output)) + "\n")
+    return 0 if explanation.step.fits else NothingFitsError.exit_code
+
+
+def _record(experiment: Experiment, choice: Choice, explanation: Explanation) -> dict[str, Any]:
+    step = explanation.step
+    parts = step.parts
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "experiment": experiment_record(experiment),
+        "machine": _machine_record(choice),
+        "fits": step.fits,
+        "reason": step.reason or None,
+        "step": None if parts is None else {**parts._asdict(), "total_s": parts.total_s},
+        "bound_by": step.bound_by,
+        "samples_per_s": step.samples_per_s._asdict() if step.samples_per_s else None,
+        "mfu": step.mfu,
+        "memory_gib": {
+            "required": None if step.memory_required_bytes is None else step.memory_required_bytes / GIB,
+            "available": None if step.memory_available_bytes is None else step.memory_available_bytes / GIB,
+        },
+        "by_operation": [
+            {"class": row.op_class, **{key: getattr(row, key) for key in ("flops", "bytes", "seconds", "bound_by")}}
+            for row in explanation.by_operation
+        ],
+        "cpu_vs_gpu": [row._asdict() for row in explanation.cpu_vs_gpu],
+        "crossover_batch": explanation.crossover_batch,
+        "sensitivity": [row._asdict() for row in explanation.sensitivity],
+        "levers": [
+            {
+                "name": lever.name,
+                "time_factor": lever.time_factor,
+                "cost_factor": lever.time_factor,  # the same machine at the same hourly price
+                "memory_factor": lever.memory_factor,
+                "note": lever.note,
+            }
+            for lever in explanation.levers
+        ],
+        "stages": [stage._asdict() for stage in explanation.stages],
+    }
+
+
+def _machine_record(choice: Choice) -> dict[str, Any]:
+    candidate, machine = choice.candidate, choice.candidate.machine
+    return {
+        "name": candidate.name,
+        "place": candidate.place,
+        "provider": candidate.provider,
+        "instance_type": candidate.instance_type,
+        "region": choice.row.offer.region if choice.row and choice.row.offer else None,
+        "purchase": choice.row.offer.purchase if choice.row and choice.row.offer else None,
+        "accelerator": machine.accelerator.key,
+        "num_gpus": machine.num_gpus,
+        "num_nodes": machine.num_nodes,
+        "vcpus": machine.vcpus,
+        "hypothetical": candidate.hypothetical,
+    }
+
+
+def _lines(experiment: Experiment, choice: Choice, explanation: Explanation, output: str) -> list[str]:
+    color = use_color() and output == "table"
+    lines = [styled(describe(experiment), "bold", color), *_machine_lines(choice, explanation)]
+    for title, columns, cells in _tables(explanation):
+        if cells:
+            table = markdown(columns, cells) if output == "markdown" else render(columns, cells, color=color)
+            lines += ["", styled(title, "bold", color), *table]
+    return lines
+
+
+def _machine_lines(choice: Choice, explanation: Explanation) -> list[str]:
+    step = explanation.step
+    machine = choice.candidate.machine
+    needs = f"needs {format_bytes(step.memory_required_bytes)} of {format_bytes(step.memory_available_bytes)} a device"
+    name = f"{choice.candidate.name}: {machine_words(choice.candidate)}"
+    if step.parts is None or step.samples_per_s is None:
+        return [name, f"does not fit: {step.reason or needs}"]
+    p10, p50, p90 = (format_rate(rate) for rate in step.samples_per_s)
+    batch = f"{step.batch_size_per_gpu:,} a device x {step.grad_accum_steps} passes x {machine.devices} devices"
+    mfu = UNKNOWN if step.mfu is None else f"{step.mfu:.0%}"
+    lines = [
+        name,
+        f"{p50} samples/s ({p10}–{p90}), bound by {step.bound_by}, {step.global_batch_size:,} a step ({batch})",
+        f"{needs}; MFU {mfu}; evidence: {step.evidence.replace('_', ' ')}",
+    ]
+    if explanation.crossover_batch is not None:
+        lines.append(f"one device overtakes the machine's CPU from batch {explanation.crossover_batch} on")
+    return lines
+
+
+def _tables(explanation: Explanation) -> list[tuple[str, tuple[Column, ...], list[list[str]]]]:
+    """(title, columns, cells) of each table, empty ones included."""
+    return [
+        ("One step", _PART_COLUMNS, _part_cells(explanation)),
+        ("By operation class, on the device", _CLASS_COLUMNS, _class_cells(explanation)),
+        ("The same step on the CPU", _BESIDE_COLUMNS, _beside_cells(explanation)),
+        (
+            "If a specification were 10 % higher",
+            (Column("specification"), Column("time", "right")),
+            [[row.spec, f"{row.time_change:+.1%}"] for row in explanation.sensitivity],
+        ),
+        ("Levers", _LEVER_COLUMNS, _lever_cells(explanation)),
+        (
+            "Around training",
+            (Column("stage"), Column("amount", "right"), Column("unit"), Column("note")),
+            [[stage.name, format_rate(stage.value), stage.unit, stage.note] for stage in explanation.stages],
+        ),
+    ]
+
+
+def _part_cells(explanation: Explanation) -> list[list[str]]:
+    parts = explanation.step.parts
+    if parts is None:
+        return []
+    named = {name.removesuffix("_s"): seconds for name, seconds in parts._asdict().items()}
+    cells = [[name, _ms(seconds), f"{seconds / parts.total_s:.0%}"] for name, seconds in named.items()]
+    return [*cells, ["total", _ms(parts.total_s), "100%"]]
+
+
+def _class_cells(explanation: Explanation) -> list[list[str]]:
+    return [
+        [row.op_class, f"{row.flops / 1e9:,.1f}", f"{row.bytes / 1e9:,.2f}", _ms(row.seconds), row.bound_by]
+        for row in explanation.by_operation
+    ]
+
+
+def _beside_cells(explanation: Explanation) -> list[list[str]]:
+    return [
+        [row.part, _ms(row.cpu_s), _ms(row.gpu_s), f"{row.speedup:,.1f}x" if row.speedup else UNKNOWN, row.why]
+        for row in explanation.cpu_vs_gpu
+    ]
+
+
+def _lever_cells(explanation: Explanation) -> list[list[str]]:
+    return [
+        [lever.name, _factor(lever.time_factor), _factor(lever.time_factor), _factor(lever.memory_factor), lever.note]
+        for lever in explanation.levers
+    ]
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1000:,.1f}"
+
+
+def _factor(value: float | None) -> str:
+    return UNKNOWN if value is None else f"x{value:.2f}"

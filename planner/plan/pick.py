@@ -1,0 +1,102 @@
+"""Choose one machine of a ranking: by rank, by what it runs on, or the recommended one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from planner.errors import InputError
+from planner.hardware.presets import machine_from_spec
+from planner.hardware.selection import Selection, parse_selection, resolve_count
+from planner.plan.candidates import Candidate, Tariff
+from planner.plan.planning import Answer
+from planner.plan.search import Row
+from pricing.offer import Offer
+
+PURCHASES = ("on_demand", "spot", "reserved", "savings_plan", "capacity_block")
+
+
+class Choice(NamedTuple):
+    """A machine chosen, with its ranked row; ``row`` is None for a machine that is in no plan."""
+
+    candidate: Candidate
+    row: Row | None
+
+
+class _Instance(NamedTuple):
+    """PROVIDER:INSTANCE_TYPE[@REGION][:PURCHASE]; None is any."""
+
+    provider: str
+    instance_type: str
+    region: str | None
+    purchase: str | None
+
+    def matches(self, candidate: Candidate, offer: Offer | None) -> bool:
+        return (
+            candidate.provider == self.provider
+            and (candidate.instance_type or "").casefold() == self.instance_type.casefold()
+            and (self.region is None or (offer is not None and self.region in (offer.region, offer.zone)))
+            and (self.purchase is None or (offer is not None and offer.purchase == self.purchase))
+        )
+
+
+def pick(answer: Answer, providers: tuple[str, ...], on: str | None, rank: int | None) -> Choice:
+    """The machine ``on`` names (the best-ranked of several), the row of ``rank``, or the recommended row.
+
+    An accelerator that no candidate has is taken as a workstation with it. Raises InputError.
+    """
+    rows = answer.ranking.rows
+    if on is not None and rank is not None:
+        raise InputError("--on and --row contradict each other: give one of them")
+    if on is not None:
+        return _on(answer, providers, on)
+    if rank is not None:
+        if not 1 <= rank <= len(rows):
+            raise InputError(f"--row must be a rank from 1 to {len(rows):,}, not {rank}")
+        return Choice(rows[rank - 1].setting.candidate, rows[rank - 1])
+    if answer.best is None:
+        raise InputError("no row may be recommended: say which one with --on or --row")
+    return Choice(rows[answer.best].setting.candidate, rows[answer.best])
+
+
+def _on(answer: Answer, providers: tuple[str, ...], text: str) -> Choice:
+    instance = _instance(text, providers)
+    wanted: _Instance | _Accelerators = instance or _Accelerators(parse_selection(text))
+    for row in answer.ranking.rows:
+        if wanted.matches(row.setting.candidate, row.offer):
+            return Choice(row.setting.candidate, row)
+    for refusal in answer.ranking.refusals:
+        if wanted.matches(refusal.candidate, refusal.offer):
+            return Choice(refusal.candidate, None)
+    if instance is not None:
+        raise InputError(
+            f"no price of {text!r} is known here; gpuplanner estimate --where {instance.provider} lists what is"
+        )
+    return Choice(_alone(text), None)
+
+
+class _Accelerators(NamedTuple):
+    selection: Selection
+
+    def matches(self, candidate: Candidate, offer: Offer | None) -> bool:
+        return self.selection.matches(candidate.machine)
+
+
+def _instance(text: str, providers: tuple[str, ...]) -> _Instance | None:
+    """``text`` as a provider's machine; None where it does not begin with a provider's name."""
+    provider, colon, rest = text.partition(":")
+    if not colon or provider.strip().lower() not in providers:
+        return None
+    name, _, purchase = rest.partition(":")
+    name, _, region = name.partition("@")
+    folded = purchase.strip().lower().replace("-", "_")
+    if folded and folded not in PURCHASES:
+        raise InputError(f"unknown purchase option {purchase!r} in --on {text!r}; known are {', '.join(PURCHASES)}")
+    return _Instance(provider.strip().lower(), name.strip(), region.strip() or None, folded or None)
+
+
+def _alone(text: str) -> Candidate:
+    """A workstation with the accelerators of ``text``, which nobody prices here."""
+    resolution, count = resolve_count(text)
+    name = f"{count}x {resolution.accelerator.name}" if count > 1 else resolution.accelerator.name
+    machine = machine_from_spec(name, resolution.accelerator.key, count)
+    return Candidate(name, "workstation", machine, Tariff(()), (None,), hypothetical=True)

@@ -1,0 +1,247 @@
+"""The main job from the command line: the answer's keys, sums, places and formats."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Run
+
+MAIN_JOB = ("estimate", "--epochs", "90", "--model", "resnet50", "--offline")
+
+TOP_KEYS = {
+    "schema_version", "generated_at", "prices_as_of", "experiment", "assumptions", "warnings", "recommendation",
+    "estimates", "unranked",
+}  # fmt: skip
+ROW_KEYS = {
+    "rank", "place", "is_this_machine", "hypothetical", "provider", "instance_type", "region", "zone", "purchase",
+    "accelerator", "num_gpus", "num_nodes", "stack", "precision", "fits", "memory_gib", "batch_size_per_gpu",
+    "grad_accum_steps", "global_batch_size", "step_time_s", "samples_per_s", "time_s", "finish_at", "cost_usd",
+    "usd_per_hour", "cost_parts", "time_parts", "p_meets", "on_front", "mfu", "bound_by", "evidence", "flags",
+    "price_as_of", "price_source", "energy_kwh", "co2_kg",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def answer() -> Any:
+    """The whole plan as JSON; run once for all the tests that only read it."""
+    import contextlib
+    import json
+
+    from planner.cli.main import main
+
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert main((*MAIN_JOB, "-o", "json", "-n", "0")) == 0
+    return json.loads(out.getvalue())
+
+
+def test_all_keys_are_there(answer: Any) -> None:
+    assert set(answer) >= TOP_KEYS
+    assert answer["schema_version"] == 1
+    for row in answer["estimates"]:
+        assert set(row) >= ROW_KEYS
+    for row in answer["unranked"]:
+        assert set(row) >= ROW_KEYS | {"reason"}
+        assert row["reason"]
+        assert row["rank"] is None
+
+
+def test_all_four_places_and_this_machine_compete(answer: Any) -> None:
+    rows = answer["estimates"] + answer["unranked"]
+    assert {row["place"] for row in rows} == {"laptop", "workstation", "cluster", "cloud"}
+    assert sum(row["is_this_machine"] for row in rows) == 1
+    assert {row["purchase"] for row in rows if row["place"] == "cloud" and row["provider"]} >= {"on_demand", "spot"}
+
+
+def test_every_offer_is_ranked_or_refused_with_a_reason(answer: Any) -> None:
+    rows = answer["estimates"] + answer["unranked"]
+    offers = {(row["instance_type"], row["region"], row["zone"], row["purchase"]) for row in rows if row["provider"]}
+    assert len(offers) >= 3000
+    assert [row["rank"] for row in answer["estimates"]] == list(range(1, len(answer["estimates"]) + 1))
+
+
+def test_intervals_are_in_order(answer: Any) -> None:
+    for row in answer["estimates"]:
+        for key in ("step_time_s", "samples_per_s", "time_s"):
+            assert row[key]["p10"] < row[key]["p50"] < row[key]["p90"], (key, row["instance_type"])
+        assert row["cost_usd"]["p10"] < row["cost_usd"]["p50"] < row["cost_usd"]["p90"]
+
+
+def test_every_total_is_the_sum_of_its_lines(answer: Any) -> None:
+    for row in answer["estimates"]:
+        known = sum(round((part["usd"] or 0) * 100) for part in row["cost_parts"])
+        assert round(row["cost_usd"]["p50"] * 100) == known
+        assert all(part["source"] for part in row["cost_parts"])
+        assert ("cost_incomplete" in row["flags"]) == any(part["usd"] is None for part in row["cost_parts"])
+        assert row["time_s"]["p50"] == pytest.approx(sum(part["seconds"] for part in row["time_parts"]))
+
+
+def test_the_recommendation_is_the_first_row_that_may_be_recommended(answer: Any) -> None:
+    allowed = [
+        row["rank"]
+        for row in answer["estimates"]
+        if row["stack"] in ("cuda", "rocm", "mps", "cpu")
+        and not row["hypothetical"]
+        and "cost_incomplete" not in row["flags"]
+    ]
+    assert answer["recommendation"]["rank"] == allowed[0]
+    assert answer["recommendation"]["sentence"].startswith("Run it on ")
+
+
+def test_rows_are_ordered_by_cost_and_the_value_of_waiting(answer: Any) -> None:
+    values = [row["cost_usd"]["p50"] + row["time_s"]["p50"] / 3600 * 2 for row in answer["estimates"]]
+    assert values == sorted(values)
+
+
+def test_the_front_has_no_row_that_is_beaten(answer: Any) -> None:
+    front = sorted((row["time_s"]["p50"], row["cost_usd"]["p50"]) for row in answer["estimates"] if row["on_front"])
+    assert len(front) >= 3
+    assert all(later[1] < earlier[1] for earlier, later in zip(front, front[1:], strict=False))
+    for row in answer["estimates"][:200]:
+        beaten = any(t <= row["time_s"]["p50"] and c < row["cost_usd"]["p50"] for t, c in front)
+        assert row["on_front"] or beaten or (row["time_s"]["p50"], row["cost_usd"]["p50"]) in front
+
+
+def test_prices_are_dated(answer: Any) -> None:
+    clouds = [row for row in answer["estimates"] if row["provider"]]
+    assert answer["prices_as_of"] == min(row["price_as_of"] for row in clouds)
+    assert all(row["price_source"] for row in clouds)
+    datetime.fromisoformat(answer["generated_at"])
+
+
+def test_every_default_taken_is_an_assumption(answer: Any) -> None:
+    text = "\n".join(answer["assumptions"])
+    for word in ("imagenet", "amp", "sgd", "batch 256", "electricity", "hour of waiting", "eager"):
+        assert word in text
+
+
+def test_all_samples_are_the_same_in_all_rows(answer: Any) -> None:
+    assert answer["experiment"]["total_samples"] == 90 * 1_281_167
+    training = [next(p["seconds"] for p in row["time_parts"] if p["name"] == "training") for row in answer["estimates"]]
+    rates = [row["samples_per_s"]["p50"] for row in answer["estimates"]]
+    for seconds, rate in list(zip(training, rates, strict=True))[:100]:
+        assert seconds * rate == pytest.approx(90 * 1_281_167)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 130, 200])
+def test_the_table_fits_the_screen(run: Run, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    result = run(*MAIN_JOB)
+    assert result.code == 0
+    assert max(map(len, result.out.splitlines())) <= columns
+    assert "\x1b" not in result.out
+    for word in ("Assumed: ", "Answer (#", "Not ranked", "this machine", "workstation"):
+        assert word in result.out
+
+
+def test_the_table_shows_this_machine_and_every_place_however_few_rows_are_asked_for(run: Run) -> None:
+    out = run(*MAIN_JOB, "-n", "3").out
+    assert "this machine" in out
+    assert "laptop*" in out
+
+
+def test_where_narrows_the_places(run: Run) -> None:
+    rows = run(*MAIN_JOB, "--where", "laptop,workstation", "-o", "json", "-n", "0").record["estimates"]
+    assert {row["place"] for row in rows} <= {"laptop", "workstation"}
+    rows = run(*MAIN_JOB, "--where", "gcp", "-o", "json", "-n", "50").record["estimates"]
+    assert {row["provider"] for row in rows} == {"gcp"}
+
+
+def test_a_hypothetical_machine_is_recommended_only_where_its_place_is_named(run: Run) -> None:
+    answer = run(*MAIN_JOB, "--where", "cluster", "-o", "json").record
+    chosen = next(row for row in answer["estimates"] if row["rank"] == answer["recommendation"]["rank"])
+    assert chosen["hypothetical"]
+
+
+def test_filters(run: Run) -> None:
+    def rows(*arguments: str) -> list[Any]:
+        return list(run(*MAIN_JOB, "--where", "cloud", "-o", "json", "-n", "0", *arguments).record["estimates"])
+
+    assert {row["purchase"] for row in rows("--spot") if row["provider"]} == {"spot"}
+    assert {row["purchase"] for row in rows("--on-demand") if row["provider"]} == {"on_demand"}
+    assert max(row["usd_per_hour"] for row in rows("--max-price", "2")) <= 2
+    assert all(
+        row["region"].startswith("us-") or (row["zone"] or "").startswith("us-")
+        for row in rows("--region", "us-*")
+        if row["provider"]
+    )
+    assert {row["accelerator"] for row in rows("--gpus", "H100-SXM:8") if row["provider"]} == {"H100-SXM"}
+    two = rows("--gpus", "A100-40GB-SXM:8", "--num-nodes", "2")
+    assert {row["num_nodes"] for row in two if row["provider"]} == {2}
+
+
+def test_a_budget_and_a_deadline_order_by_what_meets_them(run: Run) -> None:
+    answer = run(*MAIN_JOB, "--budget", "100", "--deadline", "24h", "-o", "json", "-n", "0").record
+    rows = answer["estimates"]
+    meets = [row["p_meets"] >= 0.9 for row in rows]
+    assert meets == sorted(meets, reverse=True)
+    chosen = rows[answer["recommendation"]["rank"] - 1]
+    assert chosen["p_meets"] >= 0.9
+    assert chosen["cost_usd"]["p50"] <= 100
+
+
+def test_sort_by_time_and_by_cost(run: Run) -> None:
+    for key, field in (("time", "time_s"), ("cost", "cost_usd")):
+        rows = run(*MAIN_JOB, "--sort", key, "-o", "json", "-n", "300").record["estimates"]
+        values = [row[field]["p50"] for row in rows]
+        assert values == sorted(values)
+    assert run(*MAIN_JOB, "--sort", "time").code == 0
+
+
+def test_csv_and_markdown(run: Run) -> None:
+    rows = list(csv.DictReader(io.StringIO(run(*MAIN_JOB, "-o", "csv").out)))
+    assert len(rows) == 20
+    assert float(rows[0]["time_s_p50"]) > 0
+    assert "compute=" in rows[0]["cost_parts"]
+    text = run(*MAIN_JOB, "-o", "markdown").out
+    assert text.startswith("# resnet50 · imagenet · 90 epochs · amp")
+    assert "| ---: |" in text
+
+
+def test_another_currency(run: Run) -> None:
+    assert " EUR" in run(*MAIN_JOB, "--currency", "EUR=0.92").out
+
+
+def test_own_machines_take_the_place_of_hypothetical_ones(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(
+        "electricity_usd_per_kwh = 0.5\n[[machine]]\nname = 'desk'\nplace = 'workstation'\ngpu = 'RTX 3090'\ncount = 2\n"
+        "power_w = 800\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setenv("GPUPLANNER_CONFIG", str(path))
+    answer = run(*MAIN_JOB, "--where", "workstation", "-o", "json").record
+    own = [row for row in answer["estimates"] if not row["is_this_machine"]]
+    assert [row["name"] for row in own] == ["desk"]
+    desk = own[0]
+    assert not desk["hypothetical"]
+    assert desk["purchase"] == "owned"
+    assert desk["usd_per_hour"] == pytest.approx(0.4)
+    assert desk["energy_kwh"] == pytest.approx(0.8 * desk["time_s"]["p50"] / 3600)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("-m", "bert-base", "-d", "squad", "-e", "2"),
+        ("-m", "gpt2", "--tokens", "1B", "--seq-len", "512"),
+        ("-m", "llama-3-8b", "--tokens", "100M", "--gpus", "H100:8", "--zero", "3", "--precision", "bf16"),
+        ("-m", "resnet18", "--steps", "1000", "-b", "64"),
+        ("-m", "resnet50", "-e", "90", "--img-size", "224", "--channels-last", "--compile"),
+        ("-m", "resnet50", "--samples", "50k", "-e", "10", "--global-batch-size", "512"),
+        ("-m", "resnet50", "-e", "90", "--resume-epoch", "80", "--tuned", "--grad-ckpt"),
+        ("-m", "resnet50", "-e", "90", "--precision", "fp32", "--opt", "adamw", "-j", "8"),
+    ],
+)
+def test_other_experiments_are_answered(run: Run, arguments: tuple[str, ...]) -> None:
+    result = run("estimate", *arguments, "-o", "json")
+    assert result.code == 0, result.err
+    assert result.record["estimates"]
