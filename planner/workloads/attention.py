@@ -18,13 +18,12 @@ def with_stored_scores(workload: Workload) -> Workload:
         return workload
     others = tuple(op for op in workload.operations if op.op_class not in ("sdpa", "sdpa_bw"))
     unfused = tuple(row for op in fused for row in (_forward(op) if op.op_class == "sdpa" else _backward(op)))
-    scores = [_scores(op) for op in fused if op.op_class == "sdpa"]
-    half = any(op.element_bytes == 2 for op in fused)
+    forward = [op for op in fused if op.op_class == "sdpa"]
     return replace(
         workload,
         operations=others + unfused,
-        memory_amp=_with_scores(workload.memory_amp, scores, 6.0 if half else 8.0),
-        memory_fp32=_with_scores(workload.memory_fp32, scores, 4.0),
+        memory_amp=_with_scores(workload.memory_amp, forward, amp=True),
+        memory_fp32=_with_scores(workload.memory_fp32, forward, amp=False),
     )
 
 
@@ -79,10 +78,14 @@ def _over_scores(
     return Operation(op_class, op.phase, element_bytes, 0.0, 0, 0, Linear(0.0, 0.0), moved, calls)
 
 
-def _with_scores(memory: Memory, scores: list[Linear], bytes_each: float) -> Memory:
-    """Backward keeps the normalised scores, and under autocast their half copy too."""
-    kept = [score.scaled(bytes_each) for score in scores]
-    return Memory(_sum(memory.live_bytes, *kept), _sum(memory.saved_bytes, *kept))
+def _with_scores(memory: Memory, fused: list[Operation], *, amp: bool) -> Memory:
+    """Backward keeps the normalised scores, under autocast their half copy too, but no longer the attention output."""
+    changes = []
+    for op in fused:
+        half = amp and op.element_bytes == 2
+        output_bytes = op.bytes.scaled((0.25 if half else 0.5) if op.element_bytes == 2 else 0.25)
+        changes += [_scores(op).scaled(6.0 if half else 4.0), output_bytes.scaled(-1.0)]
+    return Memory(_sum(memory.live_bytes, *changes), _sum(memory.saved_bytes, *changes))
 
 
 def _sum(*lines: Linear) -> Linear:
