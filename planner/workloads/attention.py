@@ -6,8 +6,6 @@ fp32, cast back and read again, forward and backward; what fused attention recom
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from planner.workloads.workload import Linear, Memory, Operation, Workload
 
 
@@ -19,8 +17,7 @@ def with_stored_scores(workload: Workload) -> Workload:
     others = tuple(op for op in workload.operations if op.op_class not in ("sdpa", "sdpa_bw"))
     unfused = tuple(row for op in fused for row in (_forward(op) if op.op_class == "sdpa" else _backward(op)))
     forward = [op for op in fused if op.op_class == "sdpa"]
-    return replace(
-        workload,
+    return workload._replace(
         operations=others + unfused,
         memory_amp=_with_scores(workload.memory_amp, forward, amp=True),
         memory_fp32=_with_scores(workload.memory_fp32, forward, amp=False),

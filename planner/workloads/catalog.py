@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from planner.errors import DataError, UnknownNameError, near_misses
 from planner.workloads.workload import Linear, Memory, Operation, Phase, Workload
@@ -24,8 +23,7 @@ _OPTIONAL_FIELDS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSummary:
+class ModelSummary(NamedTuple):
     """What a listing shows of one model; ``offset`` and ``length`` are the record's bytes in ``zoo.jsonl``."""
 
     name: str
@@ -47,7 +45,10 @@ class ModelSummary:
 
 def load_workload(name: str) -> Workload:
     """The workload of that name or alias. Raises UnknownNameError with the nearest names."""
-    summary = find_model(name)
+    return _load(find_model(name))
+
+
+def _load(summary: ModelSummary) -> Workload:
     with (DATA / "zoo.jsonl").open("rb") as zoo:
         zoo.seek(summary.offset)
         line = zoo.read(summary.length)
@@ -79,7 +80,9 @@ def model_index() -> tuple[ModelSummary, ...]:
 def recorded_variants(name: str) -> tuple[ModelSummary, ...]:
     """The model and its records at other image sizes or sequence lengths, in index order."""
     base = name.partition("@")[0]
-    return tuple(_summary(row) for row in _rows(_index_text()) if row[0].partition("@")[0] == base)
+    row = _row_starting_with(_index_text(), base)
+    others = _rows_containing(_index_text(), f"\n{base}@")
+    return tuple(_summary(found) for found in ([row] if row else []) + list(others))
 
 
 def aliases() -> dict[str, str]:
@@ -142,10 +145,10 @@ def to_record(workload: Workload) -> dict[str, Any]:
         "recipe_source": workload.recipe_source,
         "source": workload.source,
     }
-    defaults = Workload.__dataclass_fields__
+    defaults = Workload._field_defaults
     for field in _OPTIONAL_FIELDS:
         value = getattr(workload, field)
-        if value != defaults[field].default:
+        if value != defaults[field]:
             record[field] = value
     if workload.notes:
         record["notes"] = list(workload.notes)
@@ -213,14 +216,19 @@ def _rows(text: str) -> list[list[str]]:
 
 
 def _row_starting_with(text: str, key: str) -> list[str] | None:
-    """The row whose first field is ``key``, found by searching the text: a table of 1,000 rows is not parsed for one."""
+    """The row whose first field is ``key``; the table is searched, not parsed."""
     if not key or any(character in key for character in ',"\n'):
         return None
-    start = text.find(f"\n{key},")
-    if start < 0:
-        return None
-    end = text.find("\n", start + 1)
-    return next(csv.reader([text[start + 1 : end if end > 0 else None]]))
+    return next(iter(_rows_containing(text, f"\n{key},")), None)
+
+
+def _rows_containing(text: str, line_start: str) -> Iterator[list[str]]:
+    """The rows that begin with ``line_start`` (a newline and more)."""
+    start = text.find(line_start)
+    while start >= 0:
+        end = text.find("\n", start + 1)
+        yield next(csv.reader([text[start + 1 : end if end > 0 else None]]))
+        start = text.find(line_start, start + 1)
 
 
 def _canonical_name(spelling: str) -> str | None:

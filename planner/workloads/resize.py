@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from planner.errors import InputError
 from planner.workloads.catalog import ModelSummary, load_workload, recorded_variants
 from planner.workloads.workload import Linear, Memory, Operation, Workload
 
 FUSED_ATTENTION = ("sdpa", "sdpa_bw")
-MAX_LENGTH_RATIO = 16  # farther than this from a record, the rule for sequence lengths has nothing to stand on
+MAX_LENGTH_RATIO = 64  # farther than this from a record, the rule for sequence lengths has nothing to stand on
 
 
 def at_image_size(workload: Workload, image_size: int) -> Workload:
@@ -26,14 +25,14 @@ def at_image_size(workload: Workload, image_size: int) -> Workload:
     name = _base_name(workload)
     sizes = {row.image_size: row for row in recorded_variants(name) if row.image_size is not None}
     if image_size in sizes:
-        return replace(load_workload(sizes[image_size].name), name=name)
+        return load_workload(sizes[image_size].name)._replace(name=name)
     smaller = max((size for size in sizes if size < image_size), default=None)
     larger = min((size for size in sizes if size > image_size), default=None)
     if smaller is None or larger is None:
         raise InputError(_size_refused(name, image_size, sorted(sizes) or [workload.image_size]))
     share = (image_size**2 - smaller**2) / (larger**2 - smaller**2)
     mixed = _mixed(load_workload(sizes[smaller].name), load_workload(sizes[larger].name), share)
-    return replace(mixed, name=name, image_size=image_size)
+    return mixed._replace(name=name, image_size=image_size)
 
 
 def at_seq_length(workload: Workload, seq_length: int) -> Workload:
@@ -44,7 +43,7 @@ def at_seq_length(workload: Workload, seq_length: int) -> Workload:
     fused attention go with r (scores are never stored), those of unfused attention with r^2. Approximations: the
     elementwise work on stored scores (scaling, mask, dropout) and position embeddings beyond the trained length are
     scaled with r; a second (target) length is scaled along with the first. Raises InputError for workloads without
-    sequences and farther than 16-fold from every record.
+    sequences and farther than 64-fold from every record.
     """
     if workload.seq_length is None:
         raise InputError(f"{workload.name} does not take token sequences, so --seq-length does not apply to it")
@@ -53,7 +52,7 @@ def at_seq_length(workload: Workload, seq_length: int) -> Workload:
     name = _base_name(workload)
     lengths = {row.seq_length: row for row in recorded_variants(name) if row.seq_length is not None}
     if seq_length in lengths:
-        return replace(load_workload(lengths[seq_length].name), name=name)
+        return load_workload(lengths[seq_length].name)._replace(name=name)
     nearest = _nearest(workload, seq_length, lengths)
     assert nearest.seq_length is not None
     ratio = seq_length / nearest.seq_length
@@ -63,7 +62,7 @@ def at_seq_length(workload: Workload, seq_length: int) -> Workload:
             f"{name} is recorded at {nearest.seq_length:,} tokens; --seq-length may be {low:,} to {high:,}, "
             f"not {seq_length:,}"
         )
-    return _stretched(replace(nearest, name=name, seq_length=seq_length), ratio)
+    return _stretched(nearest._replace(name=name, seq_length=seq_length), ratio)
 
 
 def _base_name(workload: Workload) -> str:
@@ -79,8 +78,8 @@ def _size_refused(name: str, image_size: int, known: list[int]) -> str:
 
 def _mixed(low: Workload, high: Workload, share: float) -> Workload:
     """(1 - share) of ``low`` with ``share`` of ``high``; what has no mixture is taken from the nearer one."""
-    return replace(
-        high if share > 0.5 else low,
+    nearer = high if share > 0.5 else low
+    return nearer._replace(
         operations=(*_weighted(low.operations, 1 - share), *_weighted(high.operations, share)),
         memory_amp=_mixed_memory(low.memory_amp, high.memory_amp, share),
         memory_fp32=_mixed_memory(low.memory_fp32, high.memory_fp32, share),
@@ -116,8 +115,7 @@ def _stretched(workload: Workload, ratio: float) -> Workload:
         for op in workload.operations
         if op.op_class == "softmax" and op.phase == "forward" and is_score(op)
     )
-    return replace(
-        workload,
+    return workload._replace(
         operations=tuple(_stretched_operation(op, ratio, is_score(op)) for op in workload.operations),
         memory_amp=_stretched_memory(workload.memory_amp, ratio, score_bytes),
         memory_fp32=_stretched_memory(workload.memory_fp32, ratio, score_bytes),

@@ -6,7 +6,6 @@ the same step in fp32 is derived by :meth:`Workload.as_fp32`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 Phase = Literal["forward", "backward"]
@@ -43,16 +42,14 @@ class Operation(NamedTuple):
     kernels: float
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(NamedTuple):
     """Peak live bytes of the step without optimizer state and context; and what autograd saves for backward."""
 
     live_bytes: Linear
     saved_bytes: Linear
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
+class Workload(NamedTuple):
     """A model's per-sample operation record with what is known about how it is usually trained."""
 
     name: str
@@ -91,4 +88,4 @@ class Workload:
             for op in self.operations
             if op.op_class != "cast"
         )
-        return replace(self, operations=rows)
+        return self._replace(operations=rows)
