@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 
 from planner.cli.listing import add_listing_arguments, containing, first, write_records, write_table
 from planner.cli.table import Column
@@ -31,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     found = _found(arguments.name)
     shown = first(found, arguments.max_rows)
     if arguments.output in ("json", "csv"):
-        write_records("datasets", [asdict(data) for data in shown], arguments.output)
+        write_records("datasets", [data._asdict() for data in shown], arguments.output)
     else:
         write_table(_COLUMNS, [_cells(data) for data in shown], len(found), "data sets", arguments.output)
     return 0

@@ -100,4 +100,4 @@ def _in(value: float | None, unit: float) -> str:
 
 def _record(device: Accelerator) -> dict[str, Any]:
     """Field by field; SI units, None where unknown."""
-    return {name: getattr(device, name) for name in Accelerator.__dataclass_fields__}
+    return device._asdict()

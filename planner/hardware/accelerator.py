@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Stack = Literal["cuda", "rocm", "xla", "neuron", "hpu", "xpu", "mps", "cpu", "none"]
 Kind = Literal["gpu", "tpu", "npu", "cpu"]
@@ -11,8 +10,7 @@ Kind = Literal["gpu", "tpu", "npu", "cpu"]
 GIB = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
-class Accelerator:
+class Accelerator(NamedTuple):
     """Specifications of one device as a program sees it (a die of a K80, one TPU chip). Unknown is None, never 0.
 
     Rates are dense FLOP/s (a multiply-add is 2), matrix rates with fp32 accumulation; bandwidth is device memory's.

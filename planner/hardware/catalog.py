@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from typing import NamedTuple, cast
 
@@ -110,7 +109,7 @@ def with_memory(device: Accelerator, memory_gib: float) -> Accelerator:
         share = device.usable_memory_bytes / device.memory_bytes
     else:
         share = 1.0
-    return replace(device, memory_bytes=memory_gib * GIB, usable_memory_bytes=memory_gib * share * GIB)
+    return device._replace(memory_bytes=memory_gib * GIB, usable_memory_bytes=memory_gib * share * GIB)
 
 
 def _parse(row: dict[str, str]) -> Accelerator:

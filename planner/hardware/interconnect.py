@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from typing import Literal, cast, get_args
+from typing import Literal, NamedTuple, cast, get_args
 
 from planner.errors import InputError, UnknownNameError, near_misses
 from planner.hardware.accelerator import Accelerator
@@ -25,8 +24,7 @@ LinkKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """The path between accelerators of one machine; bandwidth is per accelerator, one direction, by specification."""
 
     kind: LinkKind
@@ -35,8 +33,7 @@ class Link:
     peer_access: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Network:
+class Network(NamedTuple):
     """The path between machines; bandwidth is per machine, one direction, by specification."""
 
     name: str

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.interconnect import Link, Network
 
 
-@dataclass(frozen=True, slots=True)
-class Cpu:
+class Cpu(NamedTuple):
     """A CPU family as a training device and as a host: rates per core, bandwidth per socket."""
 
     key: str
@@ -22,8 +21,7 @@ class Cpu:
     cores_per_socket: int
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(NamedTuple):
     """What runs the training: ``num_nodes`` machines of ``num_gpus`` accelerators each.
 
     ``num_gpus`` is per node; 0 means the CPU is the device (then ``accelerator.kind`` is "cpu" and its rates are the

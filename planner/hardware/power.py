@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from planner.hardware.accelerator import Accelerator
 
 
@@ -15,12 +13,11 @@ def at_power_limit(device: Accelerator, limit_w: float) -> Accelerator:
     """
     low_w, high_w, low_hz, high_hz = device.power_min_w, device.power_w, device.boost_min_hz, device.boost_hz
     if low_w is None or high_w is None or low_hz is None or high_hz is None or not low_w < high_w:
-        return replace(device, power_w=limit_w)
+        return device._replace(power_w=limit_w)
     position = min(max((limit_w - low_w) / (high_w - low_w), 0.0), 1.0)
     clock_hz = low_hz + position * (high_hz - low_hz)
     factor = clock_hz / high_hz
-    return replace(
-        device,
+    return device._replace(
         power_w=limit_w,
         boost_hz=clock_hz,
         fp32_flops_per_s=_scaled(device.fp32_flops_per_s, factor),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 from planner.errors import InputError, UnknownNameError, near_misses
 from planner.hardware import interconnect
@@ -103,8 +102,7 @@ def _shared_memory(gpu: str, ram_gb: float | None) -> float | None:
     return ram_gb if ram_gb is not None and resolve(gpu).accelerator.stack == "mps" else None
 
 
-@dataclass(frozen=True, slots=True)
-class Preset:
+class Preset(NamedTuple):
     """A machine nobody said they own. ``purchase_usd`` is for all nodes; ``host_power_w`` is what one node draws at
     the wall beside its accelerators; ``price_source`` says where the price stands and what in it is assumed."""
 

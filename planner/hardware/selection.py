@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from planner.errors import InputError
@@ -34,8 +33,7 @@ class Wanted(NamedTuple):
         return self.min_gib * (1 - MEMORY_TOLERANCE) <= gib <= self.max_gib * (1 + MEMORY_TOLERANCE)
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """The machines that match one of the alternatives; ``assumptions`` are the sentences to show about the names."""
 
     alternatives: tuple[Wanted, ...]

@@ -58,7 +58,7 @@ def open_world(local: FoundMachine) -> World:
 def gather(experiment: Experiment, question: Question, world: World, now: datetime) -> Competition:
     """Everyone who may run the experiment under the question. Raises InputError for an unknown name in it."""
     where = resolve_where(question.where, tuple(world.catalog.providers()))
-    selection = parse_selection(question.gpus) if question.gpus else None
+    selection = parse_selection(question.gpus) if question.gpus is not None else None
     electricity = _electricity(question, world.config)
     hour_value = _hour_value(question, world.config)
     notes: list[str] = [*selection.assumptions] if selection else []

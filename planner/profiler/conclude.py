@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -86,7 +85,7 @@ def identify(gpu: GpuFacts, *, portable: bool = False) -> tuple[Accelerator | No
     if memory_gib is not None and device.stack == "mps":
         device = with_memory(device, memory_gib)
     elif gpu.memory_bytes is not None:
-        device = replace(device, usable_memory_bytes=gpu.memory_bytes - _DRIVER_OVERHEAD_BYTES)
+        device = device._replace(usable_memory_bytes=gpu.memory_bytes - _DRIVER_OVERHEAD_BYTES)
     limit_w, rated_w = gpu.power_limit_w, device.power_w
     if limit_w is not None and (rated_w is None or abs(limit_w - rated_w) > _POWER_TOLERANCE_W):
         device = at_power_limit(device, limit_w)
@@ -113,7 +112,7 @@ def _twin(gpu: GpuFacts, named: Accelerator, portable: bool) -> Accelerator:
 
 def _cpu(host: HostFacts) -> tuple[Cpu, list[str]]:
     resolution = resolve_cpu(host.cpu_name, host.cpu_flags, host.cpu_clock_hz, host.cpu_identity)
-    cpu = replace(resolution.cpu, vcpus_per_core=max(1, round(host.threads_per_core)))
+    cpu = resolution.cpu._replace(vcpus_per_core=max(1, round(host.threads_per_core)))
     return cpu, [] if resolution.assumption is None else [resolution.assumption]
 
 

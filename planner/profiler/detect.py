@@ -11,8 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from planner.hardware.machine import Machine
 from planner.profiler.conclude import conclude
@@ -32,8 +31,7 @@ _AMD_VENDOR = "0x1002"
 _SMALLEST_GPU_BYTES = 2 << 30
 
 
-@dataclass(frozen=True, slots=True)
-class LocalMachine:
+class LocalMachine(NamedTuple):
     """This machine as it was found. ``remarks`` are what the look itself has to say."""
 
     host: HostFacts
@@ -57,13 +55,12 @@ class LocalMachine:
         return "cloud" if self.host.cloud else "workstation"
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(NamedTuple):
     """Where a look takes its facts from; tests give recorded ones."""
 
     platform: str = sys.platform
     root: str = "/"
-    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    environ: Mapping[str, str] = os.environ
     allowed_cpus: int | None = None
     open_nvml: Callable[[], Nvml | None] = open_nvml
     run: Run = run_command

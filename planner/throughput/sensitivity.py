@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple
 
 from planner.experiment.experiment import Experiment
@@ -49,14 +48,13 @@ def _with_batch_fixed(model: StepModel, machine: Machine) -> StepModel:
 
 def _faster_bandwidth(machine: Machine, factor: float) -> Machine:
     return _with_accelerator(
-        machine, lambda a: replace(a, bandwidth_bytes_per_s=_times(a.bandwidth_bytes_per_s, factor))
+        machine, lambda a: a._replace(bandwidth_bytes_per_s=_times(a.bandwidth_bytes_per_s, factor))
     )
 
 
 def _faster_arithmetic(machine: Machine, factor: float) -> Machine:
     def raised(a: Accelerator) -> Accelerator:
-        return replace(
-            a,
+        return a._replace(
             fp32_flops_per_s=_times(a.fp32_flops_per_s, factor),
             tf32_flops_per_s=_times(a.tf32_flops_per_s, factor),
             fp16_flops_per_s=_times(a.fp16_flops_per_s, factor),
@@ -68,20 +66,20 @@ def _faster_arithmetic(machine: Machine, factor: float) -> Machine:
 
 
 def _faster_clock(machine: Machine, factor: float) -> Machine:
-    return _with_accelerator(machine, lambda a: replace(a, boost_hz=_times(a.boost_hz, factor)))
+    return _with_accelerator(machine, lambda a: a._replace(boost_hz=_times(a.boost_hz, factor)))
 
 
 def _faster_link(machine: Machine, factor: float) -> Machine:
     link, network = machine.link, machine.network
     if link is not None:
-        link = replace(link, bandwidth_bytes_per_s=_times(link.bandwidth_bytes_per_s, factor))
+        link = link._replace(bandwidth_bytes_per_s=_times(link.bandwidth_bytes_per_s, factor))
     if network is not None:
-        network = replace(network, bandwidth_bytes_per_s=_times(network.bandwidth_bytes_per_s, factor))
-    return replace(machine, link=link, network=network)
+        network = network._replace(bandwidth_bytes_per_s=_times(network.bandwidth_bytes_per_s, factor))
+    return machine._replace(link=link, network=network)
 
 
 def _more_vcpus(machine: Machine, factor: float) -> Machine:
-    return replace(machine, vcpus=_times(machine.vcpus, factor))
+    return machine._replace(vcpus=_times(machine.vcpus, factor))
 
 
 SPECIFICATIONS: dict[str, Callable[[Machine, float], Machine]] = {
@@ -94,7 +92,7 @@ SPECIFICATIONS: dict[str, Callable[[Machine, float], Machine]] = {
 
 
 def _with_accelerator(machine: Machine, change: Callable[[Accelerator], Accelerator]) -> Machine:
-    return replace(machine, accelerator=change(machine.accelerator))
+    return machine._replace(accelerator=change(machine.accelerator))
 
 
 def _times(value: float | None, factor: float) -> float | None:

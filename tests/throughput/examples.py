@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from planner.experiment.experiment import Experiment
@@ -33,8 +32,7 @@ A100 = Accelerator(
     bandwidth_bytes_per_s=1555e9,
     power_w=400.0,
 )
-RTX3090 = replace(
-    A100,
+RTX3090 = A100._replace(
     key="RTX3090",
     name="NVIDIA GeForce RTX 3090",
     compute_capability=(8, 6),
@@ -49,8 +47,7 @@ RTX3090 = replace(
     bandwidth_bytes_per_s=936e9,
     power_w=350.0,
 )
-V100 = replace(
-    A100,
+V100 = A100._replace(
     key="V100-SXM2-16GB",
     name="NVIDIA V100 SXM2",
     architecture="Volta",
@@ -66,8 +63,7 @@ V100 = replace(
     bandwidth_bytes_per_s=900e9,
     power_w=300.0,
 )
-GTX1080TI = replace(
-    V100,
+GTX1080TI = V100._replace(
     key="GTX1080Ti",
     name="NVIDIA GeForce GTX 1080 Ti",
     architecture="Pascal",
@@ -97,13 +93,13 @@ ETHERNET_100 = Network("100 Gb/s Ethernet", 12.5e9, False)
 INFINIBAND = Network("8 x HDR InfiniBand", 200e9, True)
 
 IMAGES = Dataset("images", "images", "image classification", 1_281_167, 50_000, 1.5e11, None, "jpeg", 90, "made up")
-TENSORS = replace(IMAGES, name="tensors", decode="none")
+TENSORS = IMAGES._replace(name="tensors", decode="none")
 
 
 def machine(accelerator: Accelerator = A100, num_gpus: float = 1, **changes: Any) -> Machine:
     """One machine with 64 vCPUs around ``num_gpus`` accelerators."""
     defaults = Machine("test", accelerator, num_gpus, vcpus=64.0, ram_bytes=256.0 * GIB)
-    return replace(defaults, **changes)
+    return defaults._replace(**changes)
 
 
 def convolutional(recipe: int = 256, useful: int = 8192) -> Workload:

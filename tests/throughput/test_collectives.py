@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,7 +60,7 @@ def test_a_network_adds_to_the_links_and_rdma_is_faster() -> None:
     alone = communicate(experiment(), bf16(), machine(A100, 8, link=NVSWITCH), 0.1, 1, CALIBRATION)
     pair = machine(A100, 8, link=NVSWITCH, num_nodes=2, network=ETHERNET_100)
     over_ethernet = communicate(experiment(), bf16(), pair, 0.1, 1, CALIBRATION)
-    over_infiniband = communicate(experiment(), bf16(), replace(pair, network=INFINIBAND), 0.1, 1, CALIBRATION)
+    over_infiniband = communicate(experiment(), bf16(), pair._replace(network=INFINIBAND), 0.1, 1, CALIBRATION)
     assert alone.total_s < over_infiniband.total_s < over_ethernet.total_s
 
 
@@ -73,7 +71,7 @@ def test_unknown_links_and_networks_are_flagged_and_slow() -> None:
 
 
 def test_peer_access_matters_on_pcie() -> None:
-    peer = replace(PCIE4, peer_access=True)
+    peer = PCIE4._replace(peer_access=True)
     assert link_bandwidth(PCIE4, 8, CONSTANTS) < link_bandwidth(peer, 8, CONSTANTS)
 
 
@@ -91,7 +89,7 @@ def test_zero_3_communicates_in_every_accumulation_step() -> None:
 
 @given(st.sampled_from([NVSWITCH, PCIE4]), st.integers(2, 16), st.floats(1.0, 4.0))
 def test_a_faster_link_is_never_slower(link: Link, devices: int, factor: float) -> None:
-    faster = replace(link, bandwidth_bytes_per_s=(link.bandwidth_bytes_per_s or 0.0) * factor)
+    faster = link._replace(bandwidth_bytes_per_s=(link.bandwidth_bytes_per_s or 0.0) * factor)
     base = communicate(experiment(), bf16(), machine(A100, devices, link=link), 0.01, 1, CALIBRATION)
     better = communicate(experiment(), bf16(), machine(A100, devices, link=faster), 0.01, 1, CALIBRATION)
     assert better.exposed_s <= base.exposed_s
@@ -99,7 +97,7 @@ def test_a_faster_link_is_never_slower(link: Link, devices: int, factor: float) 
 
 def test_few_gradient_bytes_per_flop_scale_well() -> None:
     light = convolutional()
-    heavy = replace(light, parameters=light.parameters * 40)
+    heavy = light._replace(parameters=light.parameters * 40)
     eight = machine(A100, 8, link=PCIE4)
     exposed = [communicate(experiment(w), bf16(), eight, 0.1, 1, CALIBRATION).exposed_s for w in (light, heavy)]
     assert exposed[0] < 0.05

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,7 +40,7 @@ def test_every_node_decodes_its_share() -> None:
 
 
 def test_tensors_text_and_no_data_set_need_no_decoding() -> None:
-    for dataset in (TENSORS, replace(TENSORS, decode="text"), None):
+    for dataset in (TENSORS, TENSORS._replace(decode="text"), None):
         assert input_rate(experiment(dataset=dataset), machine(vcpus=None), CALIBRATION).samples_per_s == math.inf
         assert vcpus_needed(experiment(dataset=dataset), 1000.0, CALIBRATION) is None
     assert decode_rate_per_vcpu(experiment(dataset=None), CALIBRATION) is None
@@ -50,12 +49,12 @@ def test_tensors_text_and_no_data_set_need_no_decoding() -> None:
 def test_unknown_vcpus_and_unmeasured_classes_are_unknown_and_flagged() -> None:
     for question, on in (
         (IMAGE_EXPERIMENT, machine(vcpus=None)),
-        (experiment(dataset=replace(IMAGES, decode="hologram")), machine()),
+        (experiment(dataset=IMAGES._replace(decode="hologram")), machine()),
     ):
         found = input_rate(question, on, CALIBRATION)
         assert found.samples_per_s is None
         assert found.flags == ("input_unknown",)
-    assert vcpus_needed(experiment(dataset=replace(IMAGES, decode="hologram")), 10.0, CALIBRATION) is None
+    assert vcpus_needed(experiment(dataset=IMAGES._replace(decode="hologram")), 10.0, CALIBRATION) is None
 
 
 @given(st.floats(1.0, 1e6))

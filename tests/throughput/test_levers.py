@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from planner.throughput.levers import levers
 from planner.workloads.workload import Workload
 from tests.throughput.examples import A100, NVSWITCH, RTX3090, convolutional, experiment, machine
@@ -11,7 +9,7 @@ from tests.throughput.examples import A100, NVSWITCH, RTX3090, convolutional, ex
 
 def big() -> Workload:
     """Too many parameters for 24 GB with Adam: 1.5 billion."""
-    return replace(convolutional(recipe=8, useful=512), parameters=1_500_000_000, seq_length=1024)
+    return convolutional(recipe=8, useful=512)._replace(parameters=1_500_000_000, seq_length=1024)
 
 
 def test_levers_that_make_it_fit_come_first_and_fastest_first() -> None:

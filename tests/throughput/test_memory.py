@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -84,9 +83,9 @@ def test_usable_memory_of_a_share_of_a_gpu_is_its_share() -> None:
 def test_a_cpu_machine_offers_its_ram_and_unknown_stays_unknown() -> None:
     on_cpu = machine(CPU, 0)
     assert available_bytes(on_cpu, CALIBRATION) == pytest.approx(256 * GIB * CALIBRATION.memory["usable_ram_share"])
-    assert available_bytes(replace(on_cpu, ram_bytes=None), CALIBRATION) is None
-    nameless = replace(A100, usable_memory_bytes=None, memory_bytes=None)
+    assert available_bytes(on_cpu._replace(ram_bytes=None), CALIBRATION) is None
+    nameless = A100._replace(usable_memory_bytes=None, memory_bytes=None)
     assert available_bytes(machine(nameless), CALIBRATION) is None
-    assert available_bytes(machine(replace(A100, usable_memory_bytes=None)), CALIBRATION) == pytest.approx(
+    assert available_bytes(machine(A100._replace(usable_memory_bytes=None)), CALIBRATION) == pytest.approx(
         40e9 * CALIBRATION.memory["usable_share"]
     )

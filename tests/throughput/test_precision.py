@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from planner.experiment.experiment import Precision
@@ -53,7 +51,7 @@ def test_bf16_on_a_device_without_it_is_said_to_be_emulated() -> None:
 
 
 def test_fp8_hardware_speeds_up_matrix_products_only() -> None:
-    hopper = replace(A100, fp8_flops_per_s=1979e12)
+    hopper = A100._replace(fp8_flops_per_s=1979e12)
     found = resolve_precision("fp8", hopper)
     assert found is not None
     assert (found.name, found.half_flops_per_s, found.conv32_flops_per_s) == ("fp8", 1979e12, 156e12)
@@ -67,8 +65,8 @@ def test_pure_half_keeps_weights_in_two_bytes() -> None:
 
 
 def test_a_matrix_only_device_runs_fp32_at_a_quarter_of_bf16() -> None:
-    tpu = replace(A100, fp32_flops_per_s=None, tf32_flops_per_s=None, fp16_flops_per_s=None, bf16_flops_per_s=200e12)
+    tpu = A100._replace(fp32_flops_per_s=None, tf32_flops_per_s=None, fp16_flops_per_s=None, bf16_flops_per_s=200e12)
     found = resolve_precision("fp32", tpu)
     assert found is not None
     assert found.peak_flops_per_s == 50e12
-    assert resolve_precision("amp", replace(tpu, bf16_flops_per_s=None)) is None
+    assert resolve_precision("amp", tpu._replace(bf16_flops_per_s=None)) is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -64,15 +63,15 @@ def test_more_of_any_specification_is_never_slower(on: object) -> None:
 
 @given(st.floats(0.2, 5.0), st.floats(0.2, 5.0), st.floats(0.5, 4.0))
 def test_a_better_device_is_never_slower(bandwidth: float, rate: float, factor: float) -> None:
-    base = replace(
-        RTX3090, bandwidth_bytes_per_s=936e9 * bandwidth, fp16_flops_per_s=71e12 * rate, bf16_flops_per_s=71e12 * rate
+    base = RTX3090._replace(
+        bandwidth_bytes_per_s=936e9 * bandwidth, fp16_flops_per_s=71e12 * rate, bf16_flops_per_s=71e12 * rate
     )
     fixed = experiment(batch_size_per_gpu=32)
     slow = estimate_step(fixed, machine(base)).step_time_s
     for better in (
-        replace(base, bandwidth_bytes_per_s=936e9 * bandwidth * max(factor, 1.0)),
-        replace(base, bf16_flops_per_s=71e12 * rate * max(factor, 1.0)),
-        replace(base, boost_hz=1.695e9 * max(factor, 1.0)),
+        base._replace(bandwidth_bytes_per_s=936e9 * bandwidth * max(factor, 1.0)),
+        base._replace(bf16_flops_per_s=71e12 * rate * max(factor, 1.0)),
+        base._replace(boost_hz=1.695e9 * max(factor, 1.0)),
     ):
         fast = estimate_step(fixed, machine(better)).step_time_s
         assert fast is not None
@@ -155,8 +154,8 @@ def test_a_measured_batch_that_does_not_fit_is_accumulated_and_flagged() -> None
 
 
 def test_unknown_specifications_are_a_reason_not_a_crash() -> None:
-    assert "bandwidth" in estimate_step(experiment(), machine(replace(A100, bandwidth_bytes_per_s=None))).reason
-    rateless = replace(A100, fp32_flops_per_s=None, tf32_flops_per_s=None, fp16_flops_per_s=None, bf16_flops_per_s=None)
+    assert "bandwidth" in estimate_step(experiment(), machine(A100._replace(bandwidth_bytes_per_s=None))).reason
+    rateless = A100._replace(fp32_flops_per_s=None, tf32_flops_per_s=None, fp16_flops_per_s=None, bf16_flops_per_s=None)
     assert "arithmetic rate" in estimate_step(experiment(), machine(rateless)).reason
 
 
@@ -192,7 +191,7 @@ def test_a_slow_host_binds_a_tiny_batch() -> None:
 
 
 def test_slow_links_bind_communication() -> None:
-    heavy = replace(convolutional(recipe=1), parameters=1_000_000_000)
+    heavy = convolutional(recipe=1)._replace(parameters=1_000_000_000)
     found = estimate_step(experiment(heavy, batch_size_per_gpu=1), machine(A100, 8, link=PCIE4))
     assert found.bound_by == "communication"
 
@@ -207,7 +206,7 @@ def test_software_levels_are_faster_than_eager() -> None:
 
 
 def test_other_vendors_and_cpus_are_flagged_and_wide() -> None:
-    amd = replace(A100, vendor="AMD", architecture="CDNA 3", stack="rocm")
+    amd = A100._replace(vendor="AMD", architecture="CDNA 3", stack="rocm")
     measured, unmeasured = (estimate_step(experiment(), machine(device)) for device in (A100, amd))
     assert "vendor_unmeasured" in unmeasured.flags
     assert measured.step_time_s is not None
