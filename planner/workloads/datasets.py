@@ -54,8 +54,9 @@ def dataset(name: str) -> Dataset:
     """The data set of that name or alias, written in any case and punctuation. Raises UnknownNameError."""
     found = _by_spelling().get(fold(name))
     if found is None:
-        known = [spelling for row in _rows() for spelling in (row["name"], *row["aliases"].split(";")) if spelling]
-        raise UnknownNameError("data set", name, near_misses(name, known), "`gpuplanner datasets` lists them")
+        known = {spelling: data.name for spelling, data in _by_spelling().items()}
+        nearest = dict.fromkeys(known[spelling] for spelling in near_misses(fold(name), known))
+        raise UnknownNameError("data set", name, list(nearest), "`gpuplanner datasets` lists them")
     return found
 
 
