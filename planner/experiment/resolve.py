@@ -19,6 +19,7 @@ Name = TypeVar("Name", bound=str)
 
 _MAX_BATCH = 1 << 24
 _MAX_EPOCHS = 1e6
+_MAX_AMOUNT = 1e18
 
 
 class ExperimentRequest(NamedTuple):
@@ -193,6 +194,9 @@ def _choice(what: str, text: str | None, known: tuple[Name, ...]) -> Name | None
 
 def _check_numbers(request: ExperimentRequest) -> None:
     _between("--epochs", request.epochs, 0, _MAX_EPOCHS, exclusive=True)
+    _between("--samples", request.samples, 0, _MAX_AMOUNT, exclusive=True)
+    _between("--tokens", request.tokens, 0, _MAX_AMOUNT, exclusive=True)
+    _between("--steps", request.steps, 0, _MAX_AMOUNT, exclusive=True)
     _between("--batch-size", request.batch_size_per_gpu, 1, _MAX_BATCH)
     _between("--global-batch-size", request.global_batch_size, 1, _MAX_BATCH)
     _between("--grad-accum-steps", request.grad_accum_steps, 1, 1 << 16)

@@ -127,16 +127,12 @@ def _score_rows(operations: tuple[Operation, ...]) -> Callable[[Operation], bool
 
     A row with fewer softmax launches is the loss's softmax over a vocabulary, which is linear in the length.
     """
-    products = {
-        phase: sum(op.kernels for op in operations if op.op_class == "bmm" and op.phase == phase)
-        for phase in ("forward", "backward")
-    }
+    attentions = sum(op.kernels for op in operations if op.op_class == "bmm" and op.phase == "forward") / 3
 
     def is_score(op: Operation) -> bool:
         if op.op_class == "bmm":
             return True
-        attentions = products["forward"] / 3
-        return op.op_class == "softmax" and attentions > 0 and op.kernels >= attentions
+        return op.op_class == "softmax" and 0 < attentions <= op.kernels
 
     return is_score
 

@@ -22,8 +22,8 @@ def workload(name: str, operations: list[Operation], size: int | None = None, le
     return Workload(
         name=name, task="a task", family="a family", parameters=1000, parameter_tensors=10,
         operations=tuple(operations), memory_amp=memory, memory_fp32=memory,
-        default_dataset=None, recipe_batch_size_per_gpu=8, max_global_batch_size=64, recipe_source="made up", source="made up",
-        image_size=size, seq_length=length,
+        default_dataset=None, recipe_batch_size_per_gpu=8, max_global_batch_size=64,
+        recipe_source="made up", source="made up", image_size=size, seq_length=length,
     )  # fmt: skip
 
 
