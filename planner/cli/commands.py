@@ -63,11 +63,19 @@ class Parser(argparse.ArgumentParser):
             flag = action.option_strings[-1] if action.option_strings else action.dest
             raise InputError(f"{flag}: {error}") from error
 
+    def _known_flags(self) -> set[str]:
+        """The flags of this parser and, as the root is who finds unknown ones, of the command's."""
+        known = set(self._option_string_actions)
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                known.update(*(parser._option_string_actions for parser in action.choices.values()))
+        return known
+
     def _unknown(self, word: str) -> str:
         if not word.startswith("-"):
             return f"there is no place for {word!r}"
         flag = word.partition("=")[0]
-        near = near_misses(flag, self._option_string_actions, 1)
+        near = near_misses(flag, self._known_flags(), 1)
         return f"unknown flag {flag}" + (f"; did you mean {near[0]}?" if near else "")
 
 

@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from planner.cli.money import Currency
-from planner.cli.table import Column, Style, markdown, render, styled, terminal_width, use_color
+from planner.cli.table import Column, Style, fitted, markdown, render, styled, terminal_width, use_color
 from planner.experiment.resolve import describe
 from planner.plan.plan import Estimate, Plan
-from planner.plan.sentence import short_name
 from planner.units import UNKNOWN, Interval, format_duration
 
 BUY_WORDS = {
@@ -34,16 +33,14 @@ LEGEND = (
     "buy: o-d on demand; ?: a cost not known in full; *: hypothetical machine; !: price old"
 )
 
-_WIDE = 112
-_MEDIUM = 96
 _MAX_REASONS = 8
 
 
 class _Field(NamedTuple):
-    """A column, the narrowest screen it is shown on, and its text for a row."""
+    """A column and its text for a row; where the screen is narrow, the fields of the highest ``drop`` go first."""
 
     column: Column
-    min_width: int
+    drop: int
     text: Callable[[Estimate, Currency], str]
 
 
@@ -57,7 +54,7 @@ def _machine(row: Estimate, _: Currency) -> str:
     name = row.instance_type or row.name
     for prefix in ("Standard_",):
         name = name.removeprefix(prefix)
-    return f"{name}*" if row.hypothetical else name
+    return f"*{name}" if row.hypothetical else name
 
 
 def _where(row: Estimate, _: Currency) -> str:
@@ -67,11 +64,10 @@ def _where(row: Estimate, _: Currency) -> str:
 
 
 def _gpus(row: Estimate, _: Currency) -> str:
-    name = short_name(row.accelerator_name)
     if row.num_gpus == 0:
-        return f"CPU {name}"
+        return f"CPU {row.accelerator}"
     nodes = f"{row.num_nodes}×" if row.num_nodes > 1 else ""
-    return f"{nodes}{row.num_gpus:g}×{name}"
+    return f"{nodes}{row.num_gpus:g}×{row.accelerator}"
 
 
 def _range(value: Interval | None, show: Callable[[float], str]) -> str:
@@ -101,18 +97,18 @@ def _finish(row: Estimate, _: Currency) -> str:
 
 _FIELDS = (
     _Field(Column("#", "right"), 0, _rank),
-    _Field(Column("machine", width=20), 0, _machine),
-    _Field(Column("where", width=24), _WIDE, _where),
-    _Field(Column("GPUs", width=16), 0, _gpus),
+    _Field(Column("machine", width=20, least=14), 0, _machine),
+    _Field(Column("where", width=22, least=12), 9, _where),
+    _Field(Column("GPUs", width=18, least=10), 1, _gpus),
     _Field(Column("time", "right"), 0, lambda row, _: format_duration(row.time_s.p50 if row.time_s else None)),
-    _Field(Column("P10–P90"), _MEDIUM, lambda row, _: _range(row.time_s, format_duration)),
-    _Field(Column("done by", "right"), 64, _finish),
+    _Field(Column("P10–P90"), 7, lambda row, _: _range(row.time_s, format_duration)),
+    _Field(Column("done by", "right"), 5, _finish),
     _Field(Column("cost", "right"), 0, _cost),
-    _Field(Column("P10–P90"), _MEDIUM, lambda row, currency: _range(row.cost_usd, currency.show)),
-    _Field(Column("$/h", "right"), 72, _hourly),
-    _Field(Column("buy"), 64, lambda row, _: BUY_WORDS.get(row.purchase, row.purchase)),
-    _Field(Column("binds"), 76, lambda row, _: BINDS_WORDS.get(row.bound_by or "", row.bound_by or UNKNOWN)),
-    _Field(Column("ev"), 79, lambda row, _: EVIDENCE_MARKS.get(row.evidence or "", UNKNOWN)),
+    _Field(Column("P10–P90"), 8, lambda row, currency: _range(row.cost_usd, currency.show)),
+    _Field(Column("$/h", "right"), 6, _hourly),
+    _Field(Column("buy"), 2, lambda row, _: BUY_WORDS.get(row.purchase, row.purchase)),
+    _Field(Column("binds"), 3, lambda row, _: BINDS_WORDS.get(row.bound_by or "", row.bound_by or UNKNOWN)),
+    _Field(Column("ev"), 4, lambda row, _: EVIDENCE_MARKS.get(row.evidence or "", UNKNOWN)),
 )
 
 
@@ -124,10 +120,7 @@ def plan_lines(plan: Plan, currency: Currency) -> list[str]:
     lines += _wrapped("Warning", plan.warnings, width, color, "warn")
     lines += [*_answer(plan, width, color), ""]
     if plan.estimates:
-        fields = [field for field in _FIELDS if field.min_width <= width]
-        lines += render(
-            [field.column for field in fields], _cells(fields, plan.estimates, currency), _styles(plan), color=color
-        )
+        lines += _table(plan, currency, width, color)
         lines += ["", *(styled(line, "dim", color) for line in textwrap.wrap(f"{_count(plan)}. {LEGEND}.", width))]
     return lines + _unranked_lines(plan, width, color)
 
@@ -166,6 +159,17 @@ def _answer(plan: Plan, width: int, color: bool) -> list[str]:
         return [styled(text, "warn", color)]
     text = f"Answer (#{plan.recommendation.rank}): {plan.recommendation.sentence}"
     return [styled(line, "bold", color) for line in textwrap.wrap(text, width)]
+
+
+def _table(plan: Plan, currency: Currency, width: int, color: bool) -> list[str]:
+    """The rows in as many columns as the screen has room for: chosen, never clipped."""
+    fields = list(_FIELDS)
+    while True:
+        cells = _cells(fields, plan.estimates, currency)
+        columns = fitted([field.column for field in fields], cells, width)
+        if columns is not None or not any(field.drop for field in fields):
+            return render(columns or [field.column for field in fields], cells, _styles(plan), color=color)
+        fields.remove(max(fields, key=lambda field: field.drop))
 
 
 def _cells(fields: Sequence[_Field], rows: Sequence[Estimate], currency: Currency) -> list[list[str]]:

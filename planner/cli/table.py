@@ -17,11 +17,12 @@ _FALLBACK_SIZE = (100, 24)
 
 
 class Column(NamedTuple):
-    """``width`` is the most a cell may take; longer ones end in an ellipsis."""
+    """``width`` is the most a cell may take; longer ones end in an ellipsis. ``least``: how far it may be narrowed."""
 
     title: str
     align: Align = "left"
     width: int = 60
+    least: int | None = None
 
 
 def terminal_width() -> int:
@@ -53,6 +54,21 @@ def render(
         style = styles[number] if number < len(styles) else "plain"
         lines.append(styled(_line(row, columns, widths), style, color))
     return lines
+
+
+def fitted(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[Column] | None:
+    """The columns with those that may be narrowed as wide as the line allows; None where it has no room for all."""
+    widths = [
+        max(len(column.title), *(min(len(row[i]), column.width) for row in rows)) for i, column in enumerate(columns)
+    ]
+    excess = sum(widths) + len(columns) - 1 - width
+    fitting = []
+    for column, needed in zip(columns, widths, strict=True):
+        room = 0 if column.least is None else max(0, needed - column.least)
+        taken = min(room, max(0, excess))
+        excess -= taken
+        fitting.append(column._replace(width=needed - taken))
+    return fitting if excess <= 0 else None
 
 
 def markdown(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:

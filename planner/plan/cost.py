@@ -43,6 +43,10 @@ class Charge(NamedTuple):
         hours = seconds / SECONDS_PER_HOUR if self.billing is None else self.billing.billed_hours(seconds)
         return self.usd_per_hour * hours + self.usd_once
 
+    def usd_by_the_second(self, seconds: float) -> float:
+        """The charge as if billed by the second, an unknown one as nothing: how it moves with time."""
+        return (self.usd_per_hour or 0.0) * seconds / SECONDS_PER_HOUR + (self.usd_once or 0.0)
+
 
 def bill(charges: Iterable[Charge], seconds: float) -> tuple[CostPart, ...]:
     """The lines for a run of ``seconds``, each rounded to the cent."""
@@ -69,15 +73,18 @@ def total_usd(charges: Iterable[Charge], seconds: float) -> float:
 
 
 def cost_interval(charges: Sequence[Charge], seconds: Interval, price_spread: float = 0.0) -> Interval:
-    """P50 is the bill's total; the ends follow the time's and, in quadrature, the price's own spread (in ln)."""
+    """P50 is the bill's total; the ends follow the time's and, in quadrature, the price's own spread (in ln).
+
+    The ends are not rounded to billing steps: how a started hour is billed is part of what is not known beforehand.
+    """
     middle = total_usd(charges, seconds.p50)
-    if middle <= 0:
+    low, at_p50, high = (sum(charge.usd_by_the_second(end) for charge in charges) for end in seconds)
+    if at_p50 <= 0:
         return Interval(middle, middle, middle)
-    low, high = (math.log(max(total_usd(charges, end), 0.01) / middle) for end in (seconds.p10, seconds.p90))
     return Interval(
-        middle * math.exp(-math.hypot(min(low, 0.0), price_spread)),
+        middle * math.exp(-math.hypot(math.log(at_p50 / low), price_spread)),
         middle,
-        middle * math.exp(math.hypot(max(high, 0.0), price_spread)),
+        middle * math.exp(math.hypot(math.log(high / at_p50), price_spread)),
     )
 
 

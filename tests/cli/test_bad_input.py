@@ -26,7 +26,7 @@ CASES = [
     (("--gpus", ""), "cannot read the GPUs"),
     (("--gpus", "80GB..24GB"), "memory range"),
     (("--gpus", "hugeGB+"), "memory size"),
-    (("--region", "us-esat-1"), "did you mean us-east-1"),
+    (("--region", "us-esat-1"), "us-east-1 or"),
     (("--region", "mars-*"), "region 'mars-*'"),
     (("--region", " , "), "names separated by commas"),
     (("--where", "clod"), "did you mean cloud"),

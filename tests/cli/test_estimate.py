@@ -136,14 +136,14 @@ def test_the_table_fits_the_screen(run: Run, monkeypatch: pytest.MonkeyPatch, co
     assert result.code == 0
     assert max(map(len, result.out.splitlines())) <= columns
     assert "\x1b" not in result.out
-    for word in ("Assumed: ", "Answer (#", "Not ranked", "this machine", "workstation"):
+    for word in ("Assumed: ", "Answer (#", "Not ranked", "this machine", "*DGX", "*RTX"):
         assert word in result.out
 
 
 def test_the_table_shows_this_machine_and_every_place_however_few_rows_are_asked_for(run: Run) -> None:
     out = run(*MAIN_JOB, "-n", "3").out
     assert "this machine" in out
-    assert "laptop*" in out
+    assert "*RTX 4090 laptop" in out
 
 
 def test_where_narrows_the_places(run: Run) -> None:
