@@ -223,9 +223,9 @@ class TestRefusals:
             ("resume_epoch", -1.0, "--resume-epoch"),
         ],
     )
-    def test_numbers_out_of_range(self, field: str, value: float, flag: str) -> None:
+    def test_numbers_out_of_range(self, field: str, value: Any, flag: str) -> None:
         with pytest.raises(InputError, match=flag):
-            resolve_experiment(ExperimentRequest("resnet50")._replace(**{field: value}))
+            resolved(**{field: value})
 
     @pytest.mark.parametrize(
         ("said", "kind", "suggestion"),
