@@ -1,20 +1,23 @@
-"""The price snapshot that ships with the package: read-only, complete, a few milliseconds to load."""
+"""The prices to plan with: the snapshot that ships with the package, under what the user's refreshes have found.
+
+Both are read from the same tables, read-only, in a few milliseconds.
+"""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pricing.errors import PricingError, UnknownPlaceError, near_misses
 from pricing.interruption import Interruptions, Measured
 from pricing.offer import InstanceType, Offer, Quarantined
 from pricing.query import in_regions, parse_patterns
+from pricing.tables import SCHEMA_VERSION
 
 PACKAGED = Path(__file__).parent / "data" / "snapshot.sqlite"
-SCHEMA_VERSION = "1"
 HOURLY = ("on_demand", "spot")
 
 
@@ -30,15 +33,21 @@ class PriceSource(NamedTuple):
 
 
 class Catalog:
-    """One snapshot. Every method reads it afresh and raises PricingError where it cannot; keep what is used twice."""
+    """One set of tables. Every method reads it afresh and raises PricingError where it cannot; keep what is used twice.
 
-    def __init__(self, path: Path) -> None:
+    ``notices`` are sentences the reader of these prices should see. ``changing`` says that another process may write
+    to the file meanwhile.
+    """
+
+    def __init__(self, path: Path, notices: Sequence[str] = (), changing: bool = False) -> None:
         self.path = path
+        self.notices = tuple(notices)
+        self._changing = changing
 
     def offers(self, purchases: Sequence[str] = HOURLY) -> list[Offer]:
         """All offers of these purchase options, by provider, instance type, region, zone and purchase."""
         found = []
-        with _reading(self.path) as snapshot:
+        with self._reading() as snapshot:
             machines = snapshot.execute("select provider, instance_type from machines order by id").fetchall()
             places = snapshot.execute("select region, zone from places order by id").fetchall()
             provenances = [
@@ -65,13 +74,13 @@ class Catalog:
     def instance_types(self) -> dict[tuple[str, str], InstanceType]:
         """Every machine known by (provider, instance type), also those without a price or that cannot train."""
         columns = ", ".join(InstanceType._fields)
-        with _reading(self.path) as snapshot:
+        with self._reading() as snapshot:
             rows = snapshot.execute(f"select {columns} from instance_types order by provider, instance_type")
             return {(row[0], row[1]): InstanceType._make((*row[:-1], bool(row[-1]))) for row in rows}
 
     def quarantined(self) -> list[Quarantined]:
         """The price rows kept apart, each with its reason."""
-        with _reading(self.path) as snapshot:
+        with self._reading() as snapshot:
             rows = snapshot.execute(
                 "select provider, instance_type, region, zone, purchase, price, flags, price_as_of, price_source,"
                 " accelerator, num_gpus, reason from quarantined order by id"
@@ -83,7 +92,7 @@ class Catalog:
 
     def sources(self) -> list[PriceSource]:
         """Where the prices come from; a source whose rows are all quarantined has 0 offers and no days."""
-        with _reading(self.path) as snapshot:
+        with self._reading() as snapshot:
             rows = snapshot.execute(
                 "select name, origin, licence, count(offers.id), coalesce(min(price_as_of), ''),"
                 " coalesce(max(price_as_of), '') from sources left join provenances on price_source = name"
@@ -93,7 +102,7 @@ class Catalog:
 
     def dates(self) -> tuple[str, str]:
         """The oldest and the newest day on which an offer was seen. Raises PricingError on an empty snapshot."""
-        with _reading(self.path) as snapshot:
+        with self._reading() as snapshot:
             oldest, newest = snapshot.execute("select min(price_as_of), max(price_as_of) from provenances").fetchone()
         if oldest is None:
             raise PricingError(f"the price snapshot {self.path} holds no offers")
@@ -101,23 +110,23 @@ class Catalog:
 
     def interruptions(self) -> Interruptions:
         """How often spot machines are taken away."""
-        with _reading(self.path) as snapshot:
+        with self._reading() as snapshot:
             steps = {
                 (region, machine): step
                 for region, machine, step in snapshot.execute("select region, instance_type, step from interruptions")
             }
             measured = {row[0]: Measured(*row[1:]) for row in snapshot.execute("select * from measured_interruptions")}
-            return Interruptions(steps, _meta(snapshot)["interruptions_as_of"], measured)
+            return Interruptions(steps, read_meta(snapshot)["interruptions_as_of"], measured)
 
     def providers(self) -> list[str]:
         """The providers that offer a machine, by name."""
-        with _reading(self.path) as snapshot:
+        with self._reading() as snapshot:
             return [name for (name,) in snapshot.execute("select distinct provider from machines order by provider")]
 
     def regions(self) -> dict[str, list[str]]:
         """The regions of each provider that have a price."""
         found: dict[str, list[str]] = {}
-        with _reading(self.path) as snapshot:
+        with self._reading() as snapshot:
             for provider, region in snapshot.execute(
                 "select distinct provider, region from offers join machines on machine = machines.id"
                 " join places on place = places.id order by provider, region"
@@ -130,12 +139,20 @@ class Catalog:
         parsed = parse_patterns(patterns)
         if not parsed:
             raise UnknownPlaceError("region", patterns)
-        with _reading(self.path) as snapshot:
+        with self._reading() as snapshot:
             places = snapshot.execute("select region, zone from places").fetchall()
         for pattern in parsed:
             if not any(in_regions(region, zone, (pattern,)) for region, zone in places):
                 raise UnknownPlaceError("region", pattern, near_misses(pattern, {region for region, _ in places}))
         return parsed
+
+    def rows(self, table: str) -> list[tuple[Any, ...]]:
+        """The rows of one of the tables as they stand."""
+        with self._reading() as snapshot:
+            return snapshot.execute(f"select * from {table}").fetchall()
+
+    def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
+        return reading(self.path, self._changing)
 
     def check_provider(self, name: str) -> str:
         """The provider as the snapshot spells it. Raises UnknownPlaceError where it has none like it."""
@@ -145,27 +162,40 @@ class Catalog:
         raise UnknownPlaceError("provider", name, near_misses(name, known))
 
 
-def open_catalog(path: Path | None = None) -> Catalog:
-    """The packaged snapshot, or another one. Raises PricingError where it cannot be read."""
+def open_catalog(path: Path | None = None, store: Path | None = None) -> Catalog:
+    """The packaged snapshot, or another one, with the user's ``store`` laid over it where that file exists.
+
+    Raises PricingError where the snapshot cannot be read; whatever is wrong with the store is a notice.
+    """
     where = PACKAGED if path is None else path
     if not where.is_file():
         raise PricingError(f"the price snapshot {where} is missing")
-    with _reading(where) as snapshot:
-        version = _meta(snapshot).get("schema")
+    if store is not None and store.is_file():
+        from pricing.published import open_published
+
+        return open_published(store, where)
+    return open_snapshot(where)
+
+
+def open_snapshot(path: Path, notices: Sequence[str] = ()) -> Catalog:
+    """One snapshot alone. Raises PricingError where it cannot be read."""
+    with reading(path) as snapshot:
+        version = read_meta(snapshot).get("schema")
     if version != SCHEMA_VERSION:
-        raise PricingError(f"the price snapshot {where} has schema {version!r}; this version reads {SCHEMA_VERSION!r}")
-    return Catalog(where)
+        raise PricingError(f"the price snapshot {path} has schema {version!r}; this version reads {SCHEMA_VERSION!r}")
+    return Catalog(path, notices)
 
 
-def _meta(snapshot: sqlite3.Connection) -> dict[str, str]:
+def read_meta(snapshot: sqlite3.Connection) -> dict[str, str]:
     return dict(snapshot.execute("select key, value from meta"))
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+def reading(path: Path, changing: bool = False) -> Iterator[sqlite3.Connection]:
     """The file, opened so that nothing can write to it; whatever is wrong with its content is one PricingError."""
+    mode = "mode=ro" if changing else "mode=ro&immutable=1"
     try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?{mode}", uri=True)) as connection:
             yield connection
     except (sqlite3.Error, ValueError, TypeError, LookupError, AttributeError) as error:
         raise PricingError(f"the price snapshot {path} cannot be read: {error}") from error

@@ -13,6 +13,8 @@ MARKETPLACE_ASK = "marketplace_ask"
 GOVERNMENT_REGION = "government_region"
 COMMITMENT_1_YEAR = "commitment_1_year"
 STALE = "stale"
+NOT_SEEN = "not_seen"
+CHEAPER_THAN_SMALLER = "cheaper_than_smaller"
 
 MEANING: dict[str, str] = {
     DATE_UNCERTAIN: "the source gives no exact day; the date shown is the earliest it can be",
@@ -26,6 +28,8 @@ MEANING: dict[str, str] = {
     GOVERNMENT_REGION: "open only to government customers and their suppliers",
     COMMITMENT_1_YEAR: "every hour of one year is paid, used or not",
     STALE: "older than prices of its kind stay true",
+    NOT_SEEN: "not among the provider's prices when they were last read; the price is the last one known",
+    CHEAPER_THAN_SMALLER: "cheaper than the same machine with fewer accelerators, in the same place",
 }
 
 # A row with one of these is shown without a rank: nobody can buy it at this price.

@@ -26,12 +26,13 @@ sys.path.insert(0, str(REPOSITORY))
 from price_snapshot.faults import Sorted, sort_rows  # noqa: E402
 from price_snapshot.file import write_snapshot  # noqa: E402
 from price_snapshot.interruptions import read_measured, read_steps  # noqa: E402
-from price_snapshot.places import reading_order, spread_regional_prices  # noqa: E402
 from price_snapshot.rows import read_rows, read_sources, source_name  # noqa: E402
 from price_snapshot.types import build_types, find_rule, read_facts, read_links, read_nominal_memory, read_rules  # noqa: E402
 
 from pricing import flags, sanity  # noqa: E402
 from pricing.offer import InstanceType, Offer, Quarantined  # noqa: E402
+from pricing.places import reading_order, spread_regional_prices  # noqa: E402
+from pricing.tables import SCHEMA_VERSION, Contents  # noqa: E402
 
 RESERVED_AS_OF = "2026-01-21"
 ADVISOR_AS_OF = "2025-07-28"
@@ -86,13 +87,15 @@ def build(data: Path, out: Path) -> list[Path]:
     used = {offer.price_source for offer in offers} | {kept.offer.price_source for kept in quarantined}
     write_snapshot(
         out / "snapshot.sqlite",
-        offers,
-        types,
-        quarantined,
-        [(source.name, source.origin, source.licence) for source in sources if source.name in used],
-        read_steps(data / "aws_spot_advisor_gpu.csv"),
-        read_measured(data / "spot_stats.csv"),
-        {"schema": "1", "interruptions_as_of": ADVISOR_AS_OF},
+        Contents(
+            offers=offers,
+            types=types,
+            quarantined=quarantined,
+            sources=[(source.name, source.origin, source.licence) for source in sources if source.name in used],
+            interruptions=read_steps(data / "aws_spot_advisor_gpu.csv"),
+            measured=read_measured(data / "spot_stats.csv"),
+            meta={"schema": SCHEMA_VERSION, "interruptions_as_of": ADVISOR_AS_OF},
+        ),
     )
     (out / "instance_types.csv").write_text(_types_csv(types), encoding="utf-8")
     return [out / "snapshot.sqlite", out / "instance_types.csv"]
