@@ -43,3 +43,4 @@ MPT = Recipe("c4", 8, 2048, "adamw", "MosaicML llm-foundry, scripts/train/benchm
 PYTHIA = Recipe("pile", 4, 1024, "adamw", "Biderman et al. 2023, arXiv:2304.01373 (1,024 sequences of 2,048 tokens)")
 BERT_GLUE = Recipe("glue", 32, 32, "adamw", "Devlin et al. 2019, arXiv:1810.04805 (fine-tuning in steps of 16 or 32)")
 BART = Recipe("cnn-dailymail", 8, 64, "adamw", "Lewis et al. 2019, arXiv:1910.13461 (fine-tuning for summaries)")
+MOE = Recipe("slimpajama", 1, 15360, "adamw", "DeepSeek-AI 2024, arXiv:2412.19437 (15,360 sequences of 4,096 tokens at most)")
