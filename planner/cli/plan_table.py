@@ -10,6 +10,7 @@ from planner.cli.money import Currency
 from planner.cli.table import Column, Style, fitted, markdown, render, styled, terminal_width, use_color
 from planner.experiment.resolve import describe
 from planner.plan.plan import Estimate, Plan
+from planner.plan.search import ORDINARY_STACKS
 from planner.units import UNKNOWN, Interval, format_duration
 
 BUY_WORDS = {
@@ -30,7 +31,7 @@ EVIDENCE_MARKS = {
 }
 LEGEND = (
     "ev: evidence ● measured here ◕ same GPU ◑ other GPU ◔ architecture ○ specs only; "
-    "buy: o-d on demand; ?: a cost not known in full; *: hypothetical machine; !: price old"
+    "buy: o-d on demand; ?: a cost not known in full; *: hypothetical machine; †: the code must be ported; !: price old"
 )
 
 _MAX_REASONS = 8
@@ -54,7 +55,9 @@ def _machine(row: Estimate, _: Currency) -> str:
     name = row.instance_type or row.name
     for prefix in ("Standard_",):
         name = name.removeprefix(prefix)
-    return f"*{name}" if row.hypothetical else name
+    if row.hypothetical:
+        return f"*{name}"
+    return name if row.stack in ORDINARY_STACKS else f"†{name}"
 
 
 def _where(row: Estimate, _: Currency) -> str:
@@ -116,8 +119,8 @@ def plan_lines(plan: Plan, currency: Currency) -> list[str]:
     """The plan as lines for a terminal as wide as this one."""
     width, color = terminal_width(), use_color()
     lines = [styled(describe(plan.experiment), "bold", color), styled(_prices_line(plan), "dim", color), ""]
-    lines += _wrapped("Assumed", plan.assumptions, width, color)
-    lines += _wrapped("Warning", plan.warnings, width, color, "warn")
+    lines += _paragraph("Assumed", plan.assumptions, width, color)
+    lines += _paragraph("Warning", plan.warnings, width, color, "warn")
     lines += [*_answer(plan, width, color), ""]
     if plan.estimates:
         lines += _table(plan, currency, width, color)
@@ -139,14 +142,11 @@ def _prices_line(plan: Plan) -> str:
     return f"prices as of {plan.prices_as_of} (oldest shown)" if plan.prices_as_of else "no cloud prices shown"
 
 
-def _wrapped(title: str, texts: Sequence[str], width: int, color: bool, style: Style = "dim") -> list[str]:
-    lines = []
-    for text in texts:
-        wrapped = textwrap.wrap(text, width - len(title) - 2)
-        for number, line in enumerate(wrapped):
-            head = f"{title}: " if number == 0 else " " * (len(title) + 2)
-            lines.append(styled(head + line, style, color))
-    return [*lines, ""] if lines else []
+def _paragraph(title: str, texts: Sequence[str], width: int, color: bool, style: Style = "dim") -> list[str]:
+    """All texts as one paragraph under a title, and a blank line; nothing where there are none."""
+    if not texts:
+        return []
+    return [*(styled(line, style, color) for line in textwrap.wrap(f"{title}: {'; '.join(texts)}.", width)), ""]
 
 
 def _answer(plan: Plan, width: int, color: bool) -> list[str]:

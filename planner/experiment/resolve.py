@@ -67,11 +67,11 @@ def resolve_experiment(request: ExperimentRequest) -> Experiment:
     precision = _choice("precision", request.precision, PRECISIONS)
     if precision is None:
         precision = "amp"
-        assumptions.append("precision amp: autocast with fp32 master weights (change with --precision)")
+        assumptions.append("precision amp, autocast with fp32 master weights (--precision)")
     optimizer = _choice("optimizer", request.optimizer, OPTIMIZERS)
     if optimizer is None:
         optimizer = _choice("optimizer", workload.optimizer, OPTIMIZERS) or "sgd"
-        assumptions.append(f"optimizer {optimizer}, the recipe's (change with --optimizer)")
+        assumptions.append(f"optimizer {optimizer} (--optimizer)")
     assumptions += _batch_assumptions(request, workload)
     assumptions += _software_assumptions(request)
     return Experiment(
@@ -135,7 +135,7 @@ def _samples(
         name = workload.default_dataset
         if name is None:
             return None, None
-        assumptions.append(f"data set {name}, the usual one for {workload.name} (change with -d or --samples)")
+        assumptions.append(f"data set {name} (-d, --samples)")
     data = dataset(name)
     return data, data.samples_for(workload.seq_length)
 
@@ -162,7 +162,7 @@ def _epochs(request: ExperimentRequest, data: Dataset | None, assumptions: list[
         return request.epochs
     if data is None or data.usual_epochs is None:
         raise InputError("say how long to train: -e EPOCHS, --tokens or --steps")
-    assumptions.append(f"{data.usual_epochs:g} epochs, the usual recipe on {data.name} (change with -e)")
+    assumptions.append(f"{data.usual_epochs:g} epochs, the usual recipe on {data.name} (-e)")
     return data.usual_epochs
 
 
@@ -170,16 +170,15 @@ def _batch_assumptions(request: ExperimentRequest, workload: Workload) -> list[s
     if request.batch_size_per_gpu is not None or request.global_batch_size is not None:
         return []
     return [
-        f"batch {workload.recipe_batch_size_per_gpu:,} per GPU or the largest that fits below it, "
-        f"at most {workload.max_global_batch_size:,} in all: {workload.recipe_source} "
-        "(fix with -b or --global-batch-size)"
+        f"batch {workload.recipe_batch_size_per_gpu:,} per GPU or what fits below it, "
+        f"at most {workload.max_global_batch_size:,} in all: {workload.recipe_source} (-b, --global-batch-size)"
     ]
 
 
 def _software_assumptions(request: ExperimentRequest) -> list[str]:
     if request.channels_last or request.compiled or request.tuned:
         return []
-    return ["ordinary eager PyTorch, no channels_last, not compiled (--channels-last, --compile, --tuned)"]
+    return ["ordinary eager PyTorch, NCHW, not compiled (--channels-last, --compile, --tuned)"]
 
 
 def _choice(what: str, text: str | None, known: tuple[Name, ...]) -> Name | None:

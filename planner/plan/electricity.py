@@ -24,10 +24,11 @@ UNKNOWN_SITE_PUE = 1.56
 
 
 class ElectricityPrice(NamedTuple):
-    """USD per kWh with where it comes from; ``country`` is an ISO code, or US-STATE."""
+    """USD per kWh; ``country`` is an ISO code, or US-STATE. ``words`` is short, ``source`` says where it stands."""
 
     country: str
     usd_per_kwh: float
+    words: str
     source: str
 
 
@@ -36,7 +37,10 @@ def electricity_prices() -> dict[str, ElectricityPrice]:
     with _TABLE.open(encoding="utf-8", newline="") as table:
         return {
             row["country"]: ElectricityPrice(
-                row["country"], float(row["usd_per_kwh"]), f"{row['what']} {row['as_of'][:7]}, {row['source']}"
+                row["country"],
+                float(row["usd_per_kwh"]),
+                f"{row['country']} {row['what']} {row['as_of'][:7]}",
+                row["source"],
             )
             for row in csv.DictReader(table)
         }

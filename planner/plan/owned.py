@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from planner.hardware.machine import Machine
+from planner.hardware.presets import machine_from_spec
 from planner.plan.candidates import Candidate, Tariff
 from planner.plan.config import OwnershipTerms
 from planner.plan.cost import Charge
 from planner.plan.electricity import ElectricityPrice
-from planner.plan.ownership import Ownership, amortisation_usd_per_hour
+from planner.plan.ownership import Ownership, amortisation_usd_per_hour, wall_power_w
 from planner.plan.plan import Place
 
 
@@ -40,6 +41,16 @@ def owned_candidate(
         hypothetical=hypothetical,
         power_w=ownership.power_w,
     )
+
+
+def imagined_candidate(key: str, count: int, electricity: ElectricityPrice, terms: OwnershipTerms) -> Candidate:
+    """``count`` accelerators in a machine nobody described: at their launch price, the host taken as already there."""
+    machine = machine_from_spec(f"{count}x {key}" if count > 1 else key, key, count)
+    device = machine.accelerator
+    place: Place = "laptop" if device.form_factor.startswith("laptop") else "cluster" if count >= 8 else "workstation"
+    price = None if device.launch_price_usd is None else device.launch_price_usd * count
+    ownership = Ownership(wall_power_w(machine, place), "board power plus host", price, "launch price, without a host")
+    return owned_candidate(machine.name, place, machine, ownership, electricity, terms, hypothetical=True)
 
 
 def _charges(

@@ -92,5 +92,6 @@ class Plan(NamedTuple):
     ranked_count: int
     unranked_count: int
     recommendation: Recommendation | None
+    no_recommendation: str
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]

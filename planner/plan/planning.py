@@ -9,8 +9,9 @@ from typing import NamedTuple
 from planner.experiment.experiment import Experiment
 from planner.plan.plan import Estimate, Plan, Recommendation
 from planner.plan.question import Question
+from planner.plan.recommend import recommend, why_none
 from planner.plan.rows import ranked_estimate, refused_estimate
-from planner.plan.search import ORDINARY_STACKS, Ranking, Refusal, Row, pareto_front, rank, recommend
+from planner.plan.search import ORDINARY_STACKS, Ranking, Refusal, Row, pareto_front, rank
 from planner.plan.sentence import recommendation_sentence
 from planner.plan.world import Competition, World, gather
 from planner.throughput.step import StepModel
@@ -28,12 +29,7 @@ def answer(experiment: Experiment, question: Question, world: World, now: dateti
     """Rank everything the question allows. Raises InputError for a question that names something unknown."""
     competition = gather(experiment, question, world, now)
     ranking = rank(experiment, StepModel(experiment), competition.candidates, competition.limits, now)
-    best = recommend(
-        ranking.rows,
-        competition.limits,
-        places=competition.where.named,
-        named_accelerators=question.gpus is not None,
-    )
+    best = recommend(ranking.rows, competition.limits, competition.named)
     return Answer(competition, ranking, best)
 
 
@@ -60,8 +56,10 @@ def make_plan(
     front = pareto_front(rows)
     estimates = tuple(ranked_estimate(rows[index], ranks[index], index in front, now) for index in shown)
     refusals = _by_machine_and_reason(ranking.refusals) if by_machine else ranking.refusals
-    recommendation = None
-    if best is not None:
+    recommendation, reason = None, ""
+    if best is None:
+        reason = why_none(rows, competition.limits, competition.named)
+    else:
         recommendation = Recommendation(ranks[best], recommendation_sentence(rows[best], competition.limits, now))
     return Plan(
         experiment=experiment,
@@ -72,6 +70,7 @@ def make_plan(
         ranked_count=len(rows),
         unranked_count=len(ranking.refusals),
         recommendation=recommendation,
+        no_recommendation=reason,
         assumptions=experiment.assumptions + competition.assumptions,
         warnings=competition.warnings + tuple(_warnings(estimates)),
     )

@@ -1,4 +1,4 @@
-"""Rank every way to run the experiment, and recommend one.
+"""Rank every way to run the experiment.
 
 Machines are few and offers many: the physics runs once for each distinct machine, each offer then costs a few
 multiplications, and only the rows that are asked for become full estimates.
@@ -12,9 +12,8 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from planner.experiment.experiment import Experiment
-from planner.plan.candidates import Candidate
+from planner.plan.candidates import NEVER_INTERRUPTED, Candidate
 from planner.plan.cost import cents, cost_interval, price_age, total_cents
-from planner.plan.plan import Place
 from planner.plan.probability import Z90, p_below
 from planner.plan.spot import interruption_time
 from planner.plan.timeline import Timeline, timeline
@@ -54,26 +53,32 @@ class Run(NamedTuple):
 
 
 class Setting:
-    """A candidate with its step and timeline; remembers the run by interruption rate."""
+    """A candidate with its step and timeline; remembers the run, which offers of one region share."""
 
-    __slots__ = ("_runs", "candidate", "step", "timeline")
+    __slots__ = ("_by_rate", "_by_region", "candidate", "step", "timeline")
 
     def __init__(self, candidate: Candidate, step: StepEstimate, line: Timeline) -> None:
         self.candidate = candidate
         self.step = step
         self.timeline = line
-        self._runs: dict[Interval, Run] = {}
+        self._by_region: dict[str | None, Run] = {}
+        self._by_rate: dict[Interval, Run] = {}
 
     def run(self, offer: Offer | None) -> Run:
-        """The run under the offer."""
-        rate = self.candidate.interruptions_per_hour(offer)
-        known = self._runs.get(rate)
+        """The run under the offer: a spot machine's interruptions depend on its region, the others have none."""
+        region = offer.region if offer is not None and offer.purchase == "spot" else None
+        known = self._by_region.get(region)
         if known is None:
-            time_s = _interrupted(self.timeline, rate)
-            tariff = self.candidate.tariff
-            hours = tariff.billing.billed_hours(time_s.p50) if tariff.billing else time_s.p50 / SECONDS_PER_HOUR
-            known = self._runs[rate] = Run(time_s, hours, total_cents(tariff.charges, time_s.p50))
+            rate = self.candidate.interruptions_per_hour(offer)
+            known = self._by_rate.get(rate) or self._run(rate)
+            self._by_region[region] = self._by_rate[rate] = known
         return known
+
+    def _run(self, rate: Interval) -> Run:
+        time_s = _interrupted(self.timeline, rate)
+        tariff = self.candidate.tariff
+        hours = tariff.billing.billed_hours(time_s.p50) if tariff.billing else time_s.p50 / SECONDS_PER_HOUR
+        return Run(time_s, hours, total_cents(tariff.charges, time_s.p50))
 
 
 class Row(NamedTuple):
@@ -137,11 +142,11 @@ def _rows(setting: Setting, limits: Limits, now: datetime) -> Iterator[Row]:
         total = run.extra_cents
         if offer is not None:
             total += cents(offer.usd_per_hour * num_nodes * run.billed_hours)
-        p_meets = _p_meets(setting, offer, limits, now) if limits.given else None
+        p_meets = _pmeets(setting, offer, limits, now) if limits.given else None
         yield Row(setting, offer, run.time_s.p50, total / 100, p_meets)
 
 
-def _p_meets(setting: Setting, offer: Offer | None, limits: Limits, now: datetime) -> float:
+def _pmeets(setting: Setting, offer: Offer | None, limits: Limits, now: datetime) -> float:
     """Time drives cost, so the two limits fail together: the smaller probability is the joint one."""
     time_s = setting.run(offer).time_s
     probabilities = []
@@ -161,41 +166,13 @@ def _order(limits: Limits) -> Callable[[Row], tuple[float, ...]]:
     if limits.sort == "cost":
         return lambda row: (row.cost_usd, row.time_s)
     if limits.given:
-        return lambda row: (not _meets(row, limits), row.cost_usd, row.time_s)
+        return lambda row: (not meets(row, limits), row.cost_usd, row.time_s)
     return lambda row: (row.value(limits.hour_value_usd),)
 
 
-def _meets(row: Row, limits: Limits) -> bool:
+def meets(row: Row, limits: Limits) -> bool:
+    """Whether the row meets the limits with the confidence asked for."""
     return row.p_meets is not None and row.p_meets >= limits.confidence
-
-
-def recommend(rows: Sequence[Row], limits: Limits, *, places: frozenset[Place], named_accelerators: bool) -> int | None:
-    """The index of the recommended row (DESIGN section 1), or None when no row may be recommended.
-
-    ``places`` are those the user named with --where (hypothetical machines are recommended only there);
-    ``named_accelerators`` says that --gpus named what runs, so that other stacks than ordinary PyTorch may win.
-    """
-    allowed = (
-        index
-        for index, row in enumerate(rows)
-        if _recommendable(row, places, named_accelerators) and (not limits.given or _meets(row, limits))
-    )
-    if limits.sort == "value":  # the order of the rows is the order of merit
-        return next(allowed, None)
-    return min(allowed, key=lambda index: _merit(rows[index], limits), default=None)
-
-
-def _recommendable(row: Row, places: frozenset[Place], named_accelerators: bool) -> bool:
-    candidate = row.setting.candidate
-    return (
-        candidate.tariff.complete
-        and (named_accelerators or candidate.machine.accelerator.stack in ORDINARY_STACKS)
-        and (not candidate.hypothetical or candidate.place in places)
-    )
-
-
-def _merit(row: Row, limits: Limits) -> float:
-    return row.cost_usd if limits.given else row.value(limits.hour_value_usd)
 
 
 def pareto_front(rows: Sequence[Row]) -> set[int]:
@@ -211,6 +188,8 @@ def pareto_front(rows: Sequence[Row]) -> set[int]:
 
 def _interrupted(line: Timeline, interruptions_per_hour: Interval) -> Interval:
     """The run's time with interruptions: each end takes its own rate, and the spread of their number on top."""
+    if interruptions_per_hour is NEVER_INTERRUPTED:
+        return line.total
     restart_s = line.setup_s + line.download_s
     ends = []
     for work_s, per_hour, deviations in zip(line.work, interruptions_per_hour, (-Z90, 0.0, Z90), strict=True):

@@ -37,7 +37,8 @@ class Timeline(NamedTuple):
     @property
     def work(self) -> Interval:
         """Training and evaluation: what an interruption can undo."""
-        return Interval(*(a + b for a, b in zip(self.training, self.evaluation, strict=True)))
+        training, evaluation = self.training, self.evaluation
+        return Interval(training.p10 + evaluation.p10, training.p50 + evaluation.p50, training.p90 + evaluation.p90)
 
     @property
     def fixed_s(self) -> float:

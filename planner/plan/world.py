@@ -17,11 +17,13 @@ from planner.plan.clouds import CloudQuestion, cloud_candidates
 from planner.plan.config import Config, OwnershipTerms, OwnMachine, load_config
 from planner.plan.electricity import ElectricityPrice, electricity_price
 from planner.plan.extras import tariffs
-from planner.plan.owned import owned_candidate
+from planner.plan.owned import imagined_candidate, owned_candidate
 from planner.plan.ownership import Ownership, wall_power_w
 from planner.plan.plan import Place
 from planner.plan.question import DEFAULT_HOUR_VALUE_USD, Question, Where, resolve_where
+from planner.plan.recommend import Named
 from planner.plan.search import Limits
+from planner.plan.timeline import CLOUD_SETUP_S, DOWNLOAD_BYTES_PER_S
 from pricing.catalog import Catalog, open_catalog
 from pricing.errors import PricingError, UnknownPlaceError
 from pricing.query import OfferQuery
@@ -40,7 +42,7 @@ class Competition(NamedTuple):
 
     candidates: list[Candidate]
     limits: Limits
-    where: Where
+    named: Named
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
 
@@ -61,20 +63,22 @@ def gather(experiment: Experiment, question: Question, world: World, now: dateti
     selection = parse_selection(question.gpus) if question.gpus is not None else None
     electricity = _electricity(question, world.config)
     hour_value = _hour_value(question, world.config)
-    notes: list[str] = [*selection.assumptions] if selection else []
     candidates = [
-        *_owned(question, world, where, electricity, selection, notes),
+        *_owned(world, where, electricity, selection),
         *(_clouds(experiment, question, world, where, now, selection) if "cloud" in where.places else ()),
     ]
+    if selection is not None and not any(selection.matches(candidate.machine) for candidate in candidates):
+        candidates += _named_in_selection(selection, where, electricity, world.config.ownership)
     return Competition(
         candidates=candidates,
         limits=question.limits._replace(hour_value_usd=hour_value),
-        where=where,
+        named=Named(where.named, selection, regions=bool(question.regions)),
         assumptions=(
-            *notes,
+            *(selection.assumptions if selection else ()),
             *world.local.notes,
-            f"electricity {electricity.usd_per_kwh:g} USD/kWh: {electricity.source} (--country, --electricity-price)",
+            f"electricity {electricity.usd_per_kwh:g} USD/kWh, {electricity.words} (--country, --electricity-price)",
             *_ownership_assumptions(candidates, world.config.ownership),
+            *_cloud_assumptions(where, question),
             f"an hour of waiting is worth {hour_value:g} USD (--hour-value)",
         ),
         warnings=(),
@@ -83,9 +87,11 @@ def gather(experiment: Experiment, question: Question, world: World, now: dateti
 
 def _electricity(question: Question, config: Config) -> ElectricityPrice:
     if question.electricity_usd_per_kwh is not None:
-        return ElectricityPrice("", question.electricity_usd_per_kwh, "--electricity-price")
+        return ElectricityPrice("", question.electricity_usd_per_kwh, "as you said", "--electricity-price")
     if question.country is None and config.electricity_usd_per_kwh is not None:
-        return ElectricityPrice("", config.electricity_usd_per_kwh, "electricity_usd_per_kwh in your configuration")
+        return ElectricityPrice(
+            "", config.electricity_usd_per_kwh, "as configured", "electricity_usd_per_kwh in the configuration"
+        )
     return electricity_price(question.country or config.country)
 
 
@@ -96,21 +102,27 @@ def _hour_value(question: Question, config: Config) -> float:
     return DEFAULT_HOUR_VALUE_USD
 
 
+def _cloud_assumptions(where: Where, question: Question) -> Iterator[str]:
+    if "cloud" not in where.places:
+        return
+    yield (
+        f"a cloud machine is ready after {CLOUD_SETUP_S / 60:g} minutes and copies its data at up to "
+        f"{DOWNLOAD_BYTES_PER_S / 1e6:g} MB/s"
+    )
+    if question.purchases != ("on_demand",):
+        yield "spot machines are taken as often as AWS's advisor says, elsewhere as measured on public traces"
+
+
 def _ownership_assumptions(candidates: list[Candidate], terms: OwnershipTerms) -> Iterator[str]:
     if any(charge.name == "amortisation" for row in candidates for charge in row.tariff.charges):
         yield (
-            f"a purchase is written off over {terms.lifetime_years:g} years at {terms.use_share:.0%} use, "
-            f"resale {terms.resale_share:.0%} ([ownership] in the configuration)"
+            f"a purchase is written off over {terms.lifetime_years:g} years at {terms.use_share:.0%} use and "
+            f"{terms.resale_share:.0%} resale ([ownership] in the configuration)"
         )
 
 
 def _owned(
-    question: Question,
-    world: World,
-    where: Where,
-    electricity: ElectricityPrice,
-    selection: Selection | None,
-    notes: list[str],
+    world: World, where: Where, electricity: ElectricityPrice, selection: Selection | None
 ) -> Iterator[Candidate]:
     """This machine, then the user's own machines, then hypothetical ones in the places the user has none in."""
     if where.providers and not where.named:
@@ -137,6 +149,17 @@ def _owned(
             yield owned_candidate(
                 preset.name, preset.place, preset.machine, ownership, electricity, terms, hypothetical=True
             )
+
+
+def _named_in_selection(
+    selection: Selection, where: Where, electricity: ElectricityPrice, terms: OwnershipTerms
+) -> Iterator[Candidate]:
+    """Accelerators that --gpus names and nobody here has or rents out: as machines one might buy."""
+    for wanted in selection.alternatives:
+        for key in sorted(wanted.keys):
+            candidate = imagined_candidate(key, int(wanted.num_gpus or 1), electricity, terms)
+            if candidate.place in where.places:
+                yield candidate
 
 
 def _wanted(selection: Selection | None) -> Callable[[Machine], bool]:
