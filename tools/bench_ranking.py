@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 
-from planner.cli.local import find_this_machine
 from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.plan.planning import make_plan
 from planner.plan.question import Question
 from planner.plan.world import World, open_world
+from planner.profiler.this_machine import find_this_machine
 from pricing.catalog import Catalog
 from pricing.offer import Offer
 

@@ -10,11 +10,11 @@ from datetime import date
 from importlib import metadata
 
 from planner import __version__
-from planner.cli.local import cache_directory, find_this_machine
 from planner.cli.table import styled, use_color
 from planner.errors import InputError, PlannerError
 from planner.hardware.catalog import accelerators
 from planner.plan.config import config_path, load_config
+from planner.profiler.this_machine import cache_directory, find_this_machine
 from planner.units import format_bytes
 from planner.workloads.catalog import model_index
 from planner.workloads.datasets import datasets

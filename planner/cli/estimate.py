@@ -6,7 +6,6 @@ import argparse
 import sys
 from datetime import datetime
 
-from planner.cli.local import find_this_machine
 from planner.cli.money import parse_currency
 from planner.cli.options import add_plan_arguments, experiment_request, question
 from planner.errors import NothingFitsError
@@ -14,6 +13,7 @@ from planner.experiment.resolve import resolve_experiment
 from planner.plan.plan import Plan
 from planner.plan.planning import make_plan
 from planner.plan.world import open_world
+from planner.profiler.this_machine import find_this_machine
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

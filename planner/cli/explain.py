@@ -8,7 +8,6 @@ import sys
 from datetime import datetime
 from typing import Any
 
-from planner.cli.local import find_this_machine
 from planner.cli.options import add_choice_arguments, add_plan_arguments, experiment_request, question
 from planner.cli.plan_json import SCHEMA_VERSION, experiment_record
 from planner.cli.table import Column, markdown, render, styled, use_color
@@ -20,6 +19,7 @@ from planner.plan.pick import Choice, pick
 from planner.plan.planning import answer
 from planner.plan.sentence import machine_words
 from planner.plan.world import open_world
+from planner.profiler.this_machine import find_this_machine
 from planner.units import GIB, UNKNOWN, format_bytes, format_rate
 
 _PART_COLUMNS = (Column("part"), Column("ms", "right"), Column("share", "right"))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 from planner.cli.table import Column, markdown, render, use_color
-from planner.cli.values import rows
+from planner.values import rows
 
 SCHEMA_VERSION = 1
 Item = TypeVar("Item")

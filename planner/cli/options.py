@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from datetime import datetime
 
-from planner.cli.values import count, not_negative, number, positive, probability, rows, whole
 from planner.errors import InputError
 from planner.experiment.resolve import ExperimentRequest
 from planner.plan.deadline import parse_deadline
 from planner.plan.question import Question
 from planner.plan.search import Limits, Sort
+from planner.values import count, not_negative, number, positive, probability, rows, whole
 
 _EPILOG = """\
 examples:

@@ -8,6 +8,7 @@ from planner.errors import InputError
 from planner.hardware.presets import machine_from_spec
 from planner.hardware.selection import Selection, parse_selection, resolve_count
 from planner.plan.candidates import Candidate, Tariff
+from planner.plan.plan import Estimate
 from planner.plan.planning import Answer
 from planner.plan.search import Row
 from pricing.offer import Offer
@@ -56,6 +57,25 @@ def pick(answer: Answer, providers: tuple[str, ...], on: str | None, rank: int |
     if answer.best is None:
         raise InputError("no row may be recommended: say which one with --on or --row")
     return Choice(rows[answer.best].setting.candidate, rows[answer.best])
+
+
+def find(answer: Answer, estimate: Estimate) -> Choice | None:
+    """The machine that an estimate of this answer was written for; None where the answer has no such row."""
+    for row in answer.ranking.rows:
+        if _is_of(estimate, row.setting.candidate, row.offer):
+            return Choice(row.setting.candidate, row)
+    for refusal in answer.ranking.refusals:
+        if _is_of(estimate, refusal.candidate, refusal.offer):
+            return Choice(refusal.candidate, None)
+    return None
+
+
+def _is_of(estimate: Estimate, candidate: Candidate, offer: Offer | None) -> bool:
+    if (estimate.name, estimate.provider, estimate.place) != (candidate.name, candidate.provider, candidate.place):
+        return False
+    if offer is None:
+        return estimate.purchase == "owned"
+    return (estimate.region, estimate.zone, estimate.purchase) == (offer.region, offer.zone, offer.purchase)
 
 
 def _on(answer: Answer, providers: tuple[str, ...], text: str) -> Choice:

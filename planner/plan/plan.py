@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from planner.experiment.experiment import Experiment
+from planner.throughput.estimate import StepParts
 from planner.units import Interval
 
 Place = Literal["laptop", "workstation", "cluster", "cloud"]
@@ -72,6 +73,7 @@ class Estimate(NamedTuple):
     energy_kwh: float | None
     co2_kg: float | None
     reason: str = ""
+    step_parts: StepParts | None = None
 
 
 class Recommendation(NamedTuple):

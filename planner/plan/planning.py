@@ -42,12 +42,19 @@ def make_plan(
     max_rows: int = 0,
     by_machine: bool = False,
 ) -> Plan:
-    """Rank everything the question allows; ``max_rows`` 0 is all.
+    """``answer`` and ``written`` in one. Raises InputError for a question that names something unknown."""
+    return written(experiment, answer(experiment, question, world, now), now, max_rows=max_rows, by_machine=by_machine)
+
+
+def written(
+    experiment: Experiment, answered: Answer, now: datetime, *, max_rows: int = 0, by_machine: bool = False
+) -> Plan:
+    """The plan that shows ``max_rows`` rows of what was ranked; 0 is all.
 
     ``by_machine`` keeps a machine's best offer only and numbers those; where rows are cut off, the best of every place
-    and this machine stay. Raises InputError for a question that names something unknown.
+    and this machine stay.
     """
-    competition, ranking, best = answer(experiment, question, world, now)
+    competition, ranking, best = answered
     rows = ranking.rows
     ranks = _ranks_by_machine(rows, best) if by_machine else {index: index + 1 for index in range(len(rows))}
     shown = list(ranks)[:max_rows] if max_rows else list(ranks)

@@ -113,6 +113,7 @@ def _estimate(
         energy_kwh=_energy_kwh(candidate, time_s),
         co2_kg=None,
         reason=reason,
+        step_parts=step.parts if step else None,
     )
 
 

@@ -72,7 +72,7 @@ CASES = [
     (("--confidence", "90"), "between 0 and 1"),
     (("--hour-value", "-1"), "0 or a positive number"),
     (("--electricity-price", "-0.1"), "0 or a positive number"),
-    (("-n", "-1"), "-n must be 0 (all)"),
+    (("-n", "-1"), "expected 0 (all)"),
     (("--deadline", "soon"), "cannot read the deadline"),
     (("--deadline", "2001-01-01"), "in the past"),
     (("--currency", "EUR"), "such as EUR=0.92"),

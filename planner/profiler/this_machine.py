@@ -1,4 +1,4 @@
-"""What the commands know of the machine they run on."""
+"""This machine as the front doors hand it on, and where they keep what they remember of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types of flag values: each returns a checked value or raises InputError with one sentence."""
+"""Numbers as people type them, in a flag or a form: a checked value, or InputError with one sentence."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def probability(text: str) -> float:
 
 
 def rows(text: str) -> int:
+    """A number of rows to show, 0 for all."""
     value = whole(text)
     if value < 0:
-        raise InputError(f"-n must be 0 (all) or a positive number of rows, not {text!r}")
+        raise InputError(f"expected 0 (all) or a positive number of rows, not {text!r}")
     return value

@@ -1,0 +1,52 @@
+"""How a row is called where people read it: short names that the command line and the app share."""
+
+from __future__ import annotations
+
+from planner.plan.plan import Estimate
+
+BUY_WORDS = {
+    "on_demand": "o-d",
+    "spot": "spot",
+    "owned": "own",
+    "reserved": "res",
+    "savings_plan": "sav",
+    "capacity_block": "cap",
+}
+BINDS_WORDS = {"communication": "comm"}
+EVIDENCE_MARKS = {
+    "measured_here": "●",
+    "measured_same_gpu": "◕",
+    "measured_other_gpu": "◑",
+    "same_architecture": "◔",
+    "specs_only": "○",
+}
+EVIDENCE_WORDS = {
+    "measured_here": "measured here",
+    "measured_same_gpu": "measured on the same GPU",
+    "measured_other_gpu": "measured on another GPU",
+    "same_architecture": "same architecture measured",
+    "specs_only": "specifications only",
+}
+
+
+def machine_name(row: Estimate) -> str:
+    """'this machine', 'p5.48xlarge', '*DGX H100' for a machine that nobody owns yet."""
+    if row.is_this_machine:
+        return "this machine"
+    name = (row.instance_type or row.name).removeprefix("Standard_")
+    return f"*{name}" if row.hypothetical else name
+
+
+def where_words(row: Estimate) -> str:
+    """'aws us-east-1a', or the place of a machine that is not rented."""
+    if row.provider is None:
+        return row.place
+    return f"{row.provider} {row.zone or row.region or ''}".rstrip()
+
+
+def gpus_words(row: Estimate) -> str:
+    """'8×H100-SXM', '2×8×A100' on two nodes, 'CPU ...' for a machine that trains on its CPU."""
+    if row.num_gpus == 0:
+        return f"CPU {row.accelerator}"
+    nodes = f"{row.num_nodes}×" if row.num_nodes > 1 else ""
+    return f"{nodes}{row.num_gpus:g}×{row.accelerator}"

@@ -1,0 +1,1 @@
+"""The terminal app: the planner as something to sit in front of."""
