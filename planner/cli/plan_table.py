@@ -151,12 +151,7 @@ def _paragraph(title: str, texts: Sequence[str], width: int, color: bool, style:
 
 def _answer(plan: Plan, width: int, color: bool) -> list[str]:
     if plan.recommendation is None:
-        text = (
-            "No row may be recommended: none meets the limits."
-            if plan.estimates
-            else "Nothing fits or is left to rank."
-        )
-        return [styled(text, "warn", color)]
+        return [styled(line, "warn", color) for line in textwrap.wrap(plan.no_recommendation, width)]
     text = f"Answer (#{plan.recommendation.rank}): {plan.recommendation.sentence}"
     return [styled(line, "bold", color) for line in textwrap.wrap(text, width)]
 

@@ -39,7 +39,7 @@ def why_none(rows: Sequence[Row], limits: Limits, named: Named) -> str:
         return f"Nothing meets the limits with a probability of {limits.confidence:.0%}; the nearest come first."
     if all(row.setting.candidate.hypothetical or row.setting.candidate.is_this_machine for row in rows):
         return (
-            "Nobody here owns or rents out what is left: name its place (--where workstation) to have it recommended."
+            "Nobody owns or rents out what is left: name its place (--where workstation) to have it recommended."
         )
     return "No row both runs ordinary PyTorch and has a cost that is known in full."
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +103,7 @@ def test_rows_are_ordered_by_cost_and_the_value_of_waiting(answer: Any) -> None:
 def test_the_front_has_no_row_that_is_beaten(answer: Any) -> None:
     front = sorted((row["time_s"]["p50"], row["cost_usd"]["p50"]) for row in answer["estimates"] if row["on_front"])
     assert len(front) >= 3
-    assert all(later[1] < earlier[1] for earlier, later in zip(front, front[1:], strict=False))
+    assert all(later[1] < earlier[1] for earlier, later in pairwise(front))
     for row in answer["estimates"][:200]:
         beaten = any(t <= row["time_s"]["p50"] and c < row["cost_usd"]["p50"] for t, c in front)
         assert row["on_front"] or beaten or (row["time_s"]["p50"], row["cost_usd"]["p50"]) in front
@@ -213,8 +214,8 @@ def test_own_machines_take_the_place_of_hypothetical_ones(
 ) -> None:
     path = tmp_path / "config.toml"
     path.write_text(
-        "electricity_usd_per_kwh = 0.5\n[[machine]]\nname = 'desk'\nplace = 'workstation'\ngpu = 'RTX 3090'\ncount = 2\n"
-        "power_w = 800\n",
+        "electricity_usd_per_kwh = 0.5\n[[machine]]\nname = 'desk'\nplace = 'workstation'\n"
+        "gpu = 'RTX 3090'\ncount = 2\npower_w = 800\n",
         encoding="utf-8",
     )
     monkeypatch.setenv("GPUPLANNER_CONFIG", str(path))

@@ -1,0 +1,111 @@
+"""``explain``: the parts, the choice of the machine, and what is said when it does not fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Run
+
+RESNET = ("explain", "-m", "resnet50", "-e", "90")
+
+
+def _record(run: Run, *arguments: str) -> Any:
+    result = run(*RESNET, *arguments, "-o", "json")
+    assert result.code == 0, result.err
+    return result.record
+
+
+def test_the_parts_add_up_and_every_key_is_there(run: Run) -> None:
+    record = _record(run, "--on", "RTX 3090:1")
+    keys = {"schema_version", "experiment", "machine", "step", "by_operation", "cpu_vs_gpu", "crossover_batch"}
+    assert set(record) >= keys | {"sensitivity", "levers", "stages"}
+    step = dict(record["step"])
+    total = step.pop("total_s")
+    assert sum(step.values()) == pytest.approx(total)
+    assert {"class", "flops", "bytes", "seconds", "bound_by"} <= set(record["by_operation"][0])
+    parts = [row["part"] for row in record["cpu_vs_gpu"]]
+    assert parts == ["forward", "backward", "optimizer", "host", "input", "communication", "total"]
+    assert record["crossover_batch"] >= 1
+
+
+def test_a_gpu_is_faster_where_the_work_is_parallel_and_says_why(run: Run) -> None:
+    rows = {row["part"]: row for row in _record(run, "--on", "RTX 3090:1")["cpu_vs_gpu"]}
+    assert rows["forward"]["speedup"] > 5
+    assert rows["backward"]["speedup"] > 5
+    assert "bandwidth" in rows["forward"]["why"]
+    assert "CPU" in rows["input"]["why"]
+
+
+def test_more_of_a_specification_is_never_slower(run: Run) -> None:
+    for on in ("RTX 3090:1", "aws:p4d.24xlarge", "H100:8"):
+        for row in _record(run, "--on", on)["sensitivity"]:
+            assert row["change"] == pytest.approx(0.1)
+            assert row["time_change"] <= 1e-9
+
+
+def test_the_machine_is_chosen_by_what_it_runs_on(run: Run) -> None:
+    assert _record(run, "--on", "A100-40GB-SXM:8")["machine"]["accelerator"] == "A100-40GB-SXM"
+    by_name = _record(run, "--on", "aws:p4d.24xlarge@us-east-1:on-demand")["machine"]
+    assert (by_name["provider"], by_name["instance_type"]) == ("aws", "p4d.24xlarge")
+    assert (by_name["region"], by_name["purchase"]) == ("us-east-1", "on_demand")
+    assert _record(run)["machine"]["provider"] is not None
+    alone = _record(run, "--on", "GTX 970:3")["machine"]
+    assert (alone["accelerator"], alone["num_gpus"], alone["hypothetical"]) == ("GTX970", 3, True)
+
+
+def test_a_row_is_chosen_by_its_rank(run: Run) -> None:
+    plan = run("estimate", *RESNET[1:], "-o", "json", "-n", "30").record["estimates"]
+    machine = _record(run, "--row", "30")["machine"]
+    assert machine["instance_type"] == plan[29]["instance_type"]
+
+
+def test_a_cpu_machine_is_taken_apart_without_a_cpu_beside_it(run: Run) -> None:
+    record = _record(run, "--on", "aws:c5.12xlarge")
+    assert record["cpu_vs_gpu"] == []
+    assert record["crossover_batch"] is None
+    assert record["by_operation"]
+
+
+def test_what_does_not_fit_has_levers(run: Run) -> None:
+    result = run("explain", "-m", "llama-3-8b", "--tokens", "1M", "--on", "T4:1", "-o", "json")
+    assert result.code == 3
+    assert result.record["fits"] is False
+    assert result.record["reason"]
+    assert result.record["step"] is None
+    assert result.record["levers"]
+
+
+@pytest.mark.parametrize("output", ["table", "markdown"])
+def test_it_reads(run: Run, output: str) -> None:
+    out = run(*RESNET, "--on", "RTX 3090:1", "-o", output).out
+    for word in (
+        "One step",
+        "By operation class",
+        "on the CPU",
+        "10 % higher",
+        "Levers",
+        "Around training",
+        "samples/s",
+    ):
+        assert word in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--on", "RTX 9999"), "unknown accelerator"),
+        (("--on", "aws:p99.xlarge"), "'aws:p99.xlarge' is known here"),
+        (("--on", "aws:p4d.24xlarge:rent"), "unknown purchase option 'rent'"),
+        (("--row", "0"), "--row must be a rank"),
+        (("--row", "1000000"), "--row must be a rank"),
+        (("--row", "1", "--on", "T4"), "contradict each other"),
+        (("--where", "cluster", "--gpus", "GTX 970:1"), "no row may be recommended"),
+    ],
+)
+def test_bad_input(run: Run, arguments: tuple[str, ...], sentence: str) -> None:
+    result = run(*RESNET, *arguments)
+    assert result.code == 2
+    assert sentence in result.err
+    assert result.err.count("\n") == 1
