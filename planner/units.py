@@ -1,7 +1,5 @@
 """SI units inside; parse and format them where text is read or shown. Also the interval every estimate carries."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import NamedTuple
@@ -25,13 +23,13 @@ class Interval(NamedTuple):
     p50: float
     p90: float
 
-    def scaled(self, factor: float) -> Interval:
+    def scaled(self, factor: float) -> "Interval":
         return Interval(self.p10 * factor, self.p50 * factor, self.p90 * factor)
 
-    def shifted(self, offset: float) -> Interval:
+    def shifted(self, offset: float) -> "Interval":
         return Interval(self.p10 + offset, self.p50 + offset, self.p90 + offset)
 
-    def inverse(self, numerator: float) -> Interval:
+    def inverse(self, numerator: float) -> "Interval":
         """The interval of ``numerator / x``: a slow time is a low rate, so the ends swap."""
         return Interval(numerator / self.p90, numerator / self.p50, numerator / self.p10)
 

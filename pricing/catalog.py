@@ -3,8 +3,6 @@
 Both are read from the same tables, read-only, in a few milliseconds.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager

@@ -9,8 +9,6 @@ holding GPU spot instances on AWS for weeks at a time in 2022 and 2023, its like
 Where a provider publishes nothing, its default is stated in the source text of the result.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import NamedTuple

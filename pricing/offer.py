@@ -1,7 +1,5 @@
 """An offer: what one hour of one machine costs, where, how it is bought, and on which day that was seen."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

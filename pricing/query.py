@@ -1,7 +1,5 @@
 """Which offers a question is about, as a pure predicate, and which of them may never be ranked."""
 
-from __future__ import annotations
-
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import lru_cache

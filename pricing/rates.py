@@ -4,8 +4,6 @@ Rates are of one region a provider (the source says which); a rate that is not k
 published one: the thing is included or free.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 from functools import cache

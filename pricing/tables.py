@@ -4,8 +4,6 @@ Offers point to their machine, place and provenance by number, so that the reade
 the order in which they are read.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

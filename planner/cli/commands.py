@@ -1,7 +1,5 @@
 """The commands by name. Only the one that is asked for is imported."""
 
-from __future__ import annotations
-
 import argparse
 from typing import NamedTuple, NoReturn, Protocol, cast
 

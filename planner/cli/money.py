@@ -1,7 +1,5 @@
 """Money as the user wants to read it: USD, or another currency at the rate they gave."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from planner.errors import InputError

@@ -1,7 +1,5 @@
 """The plan for people: what was assumed, what to do and why, the ranking, and what has no rank."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Text tables: columns that align, cells that never overflow, styles only where a terminal shows them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """The experiment: every question the physics and the plan may ask about what is trained, already answered."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 from planner.workloads.datasets import Dataset

@@ -1,7 +1,5 @@
 """From what the user said to a complete experiment: every default taken becomes an assumption line."""
 
-from __future__ import annotations
-
 from typing import NamedTuple, TypeVar, get_args
 
 from planner.errors import InputError, UnknownNameError, near_misses

@@ -1,7 +1,5 @@
 """One accelerator: a GPU, a TPU chip, or a CPU seen as a device. SI units, dense rates."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 Stack = Literal["cuda", "rocm", "xla", "neuron", "hpu", "xpu", "mps", "cpu", "none"]

@@ -1,7 +1,5 @@
 """The accelerators that are known, and finding one by the name a driver, a cloud or a person gives it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple, cast

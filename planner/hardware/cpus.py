@@ -1,7 +1,5 @@
 """CPU families: what one core computes in a clock, what a socket's memory delivers, and whose name means which."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Links between accelerators of one machine, and networks between machines."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Literal, NamedTuple, cast, get_args
 

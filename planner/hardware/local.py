@@ -1,7 +1,5 @@
 """This machine as the plan needs it: written by the profiler, handed on by the front doors."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 from planner.hardware.machine import Machine

@@ -1,7 +1,5 @@
 """A machine: accelerators, the link between them, and the host around them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from planner.hardware.accelerator import Accelerator

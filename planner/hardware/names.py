@@ -3,8 +3,6 @@
 One reader serves the catalogue's look-ups and the builder of its alias table, so both see a name the same way.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 _NOISE = frozenset(

@@ -1,7 +1,5 @@
 """Machines described in words: what the user's configuration says, and the hypothetical ones that ship with prices."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Literal, NamedTuple, cast
 

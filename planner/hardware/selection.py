@@ -1,7 +1,5 @@
 """Which machines a person wants: 'H100:8', '80GB+:8', '24GB..80GB', several of them separated by commas."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from planner.errors import InputError

@@ -1,7 +1,5 @@
 """The one alternative worth knowing beside the recommended row: the next one that a dearer, or a cheaper, hour picks."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from planner.plan.planning import Answer

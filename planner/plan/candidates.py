@@ -1,7 +1,5 @@
 """The machines that compete: this one, own or hypothetical ones, and the cloud's; each with its ways to pay."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Cloud candidates: the catalogue's machines with the offers that answer the question."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from itertools import groupby

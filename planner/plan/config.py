@@ -22,8 +22,6 @@ nodes = 1
 purchase_usd = 120000
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

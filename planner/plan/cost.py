@@ -1,7 +1,5 @@
 """The bill of a run: charges by the hour and once, each a line with its source, rounded to the cent."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from datetime import date

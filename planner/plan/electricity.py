@@ -1,7 +1,5 @@
 """What a kilowatt-hour costs by country, and what the wall sees of a device's watts."""
 
-from __future__ import annotations
-
 import csv
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the time of one machine is made of, and what would change it: parts, operations, CPU beside GPU, levers."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from planner.experiment.experiment import Experiment

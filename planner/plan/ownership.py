@@ -1,7 +1,5 @@
 """What an hour on one's own machine costs: electricity at the wall, and the purchase written off over its use."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from planner.hardware.machine import Machine

@@ -1,7 +1,5 @@
 """Choose one machine of a ranking: by rank, by what it runs on, or the recommended one."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from planner.errors import InputError

@@ -1,7 +1,5 @@
 """The answer: ranked estimates, what could not be ranked and why, and what was assumed."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """From an experiment and a question to a plan: gather candidates, rank, recommend, and write the rows asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What the user asks of the plan beyond the experiment: where to look, how to pay, what the answer must meet."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from planner.errors import UnknownNameError, near_misses

@@ -1,7 +1,5 @@
 """The recommended row (DESIGN section 1, "The recommendation"), or the reason why there is none."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

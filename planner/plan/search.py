@@ -4,8 +4,6 @@ Machines are few and offers many: the physics runs once for each distinct machin
 multiplications, and only the rows that are asked for become full estimates.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime

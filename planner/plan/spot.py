@@ -7,8 +7,6 @@ checkpoint interval", eq. 13 with the restart counted once per interruption); th
 ``sqrt(2 * checkpoint_s / lam)`` (Young 1974).
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

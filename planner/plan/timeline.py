@@ -1,7 +1,5 @@
 """From step to finish: the parts of a run's time on one machine, before interruptions."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

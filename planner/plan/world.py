@@ -1,7 +1,5 @@
 """The world a question is asked in: prices, this machine, the user's configuration; and who competes under it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """From the facts of a look at this machine to the Machine they amount to, with a sentence for every conclusion."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ AMD GPUs          /sys/class/drm
 everything else   /proc and /sys (Linux), sysctl (macOS), the registry (Windows)
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -66,7 +64,7 @@ class Sources(NamedTuple):
     run: Run = run_command
 
 
-def quick_look(cache_dir: Path | None, sources: Sources | None = None, wait_s: float | None = QUICK_S) -> LocalMachine:
+def quick_look(cache_dir: "Path | None", sources: Sources | None = None, wait_s: float | None = QUICK_S) -> LocalMachine:
     """Look at this machine. ``cache_dir`` keeps what NVIDIA's library said (None: nothing is kept).
 
     ``wait_s`` bounds the wait for the library; None waits as long as it takes (the full look of ``doctor``). Never
@@ -106,7 +104,7 @@ def _cache_key(tree: Tree) -> str:
 
 
 def _nvidia(
-    sources: Sources, cache_dir: Path | None, key: str, wait_s: float | None
+    sources: Sources, cache_dir: "Path | None", key: str, wait_s: float | None
 ) -> tuple[tuple[GpuFacts, ...], str, tuple[str, ...]]:
     """(GPUs, driver version, remarks) by the cache or NVIDIA's library."""
     remembered = recall(cache_dir, key)

@@ -1,7 +1,5 @@
 """What NVIDIA's library said, remembered until the next boot or driver. A cache that fails is no cache, no error."""
 
-from __future__ import annotations
-
 import json
 import os
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,7 +17,7 @@ class Remembered(NamedTuple):
     driver_version: str
 
 
-def recall(cache_dir: Path | None, key: str) -> Remembered | None:
+def recall(cache_dir: "Path | None", key: str) -> Remembered | None:
     """What is remembered under ``key``; None where nothing usable is."""
     if cache_dir is None or not key:
         return None
@@ -32,7 +30,7 @@ def recall(cache_dir: Path | None, key: str) -> Remembered | None:
         return None
 
 
-def remember(cache_dir: Path | None, key: str, gpus: tuple[GpuFacts, ...], driver_version: str) -> None:
+def remember(cache_dir: "Path | None", key: str, gpus: tuple[GpuFacts, ...], driver_version: str) -> None:
     """Write the GPUs for :func:`recall`; a directory that cannot be written is left alone."""
     if cache_dir is None or not key:
         return
@@ -46,7 +44,7 @@ def remember(cache_dir: Path | None, key: str, gpus: tuple[GpuFacts, ...], drive
         _remove(unfinished)
 
 
-def _remove(path: Path) -> None:
+def _remove(path: "Path") -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError:

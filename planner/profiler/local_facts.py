@@ -1,7 +1,5 @@
 """The facts about this machine that a look at it gives, before anything is concluded from them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -4,8 +4,6 @@
 share of measurements inside P10-P90. Rows that cannot be predicted are counted and keep the reason.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The batch rule (DESIGN section 1): batch per GPU, accumulation and global batch of one experiment on one machine."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from planner.errors import InputError

@@ -3,8 +3,6 @@
 ``planner/data/calibration.json`` is written by ``tools/fit_throughput.py``; nothing here invents a number.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import cache

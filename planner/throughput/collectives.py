@@ -6,8 +6,6 @@ step gathers and scatters instead. Inside a machine the bus bandwidth depends on
 MODEL.md section 8 has the fit.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """What the physics says of one experiment on one machine."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 from planner.units import Interval

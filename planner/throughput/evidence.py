@@ -6,8 +6,6 @@ with their remaining uncertainty; the user's own measurements update them by bes
 "That BLUP is a good thing", 1991): never by a raw ratio, since a single reference carries its own noise.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -78,7 +76,7 @@ class Knowledge(NamedTuple):
     references: tuple[Reference, ...] = ()
     weights: tuple[float, ...] = ()
 
-    def with_references(self, references: Sequence[Reference]) -> Knowledge:
+    def with_references(self, references: Sequence[Reference]) -> "Knowledge":
         """This knowledge and these measurements as well."""
         known = (*self.references, *references)
         noise = float(self.calibration.offsets["noise_sd"]) ** 2

@@ -1,7 +1,5 @@
 """The input pipeline: how many samples per second a machine's CPUs can decode, and the vCPUs that would be enough."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -7,8 +7,6 @@ bandwidth in series with what an SM can move per clock (beta). MODEL.md section 
 A workload is prepared once per precision, layout and batch size; then one device costs a few dozen multiplications.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Where the experiment does not fit, the levers that make it fit come first, the cheapest in time first of all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

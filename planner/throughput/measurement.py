@@ -4,8 +4,6 @@ A row is a mapping of column to text (DESIGN section 7, ``backtest``). What cann
 reason, which the backtest lists.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple, get_args

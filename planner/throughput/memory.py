@@ -6,8 +6,6 @@ divide their part by the devices (Rajbhandari et al., 2020); checkpointing keeps
 (Chen et al., 2016); LoRA keeps frozen weights in 2 bytes and has gradients and state for its adapters only.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from planner.experiment.experiment import Experiment

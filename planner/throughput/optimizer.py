@@ -3,8 +3,6 @@
 Counts follow from the update rules (weights w, gradient g, moments m and v, each read and written once per step).
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Precision, resolved per device (DESIGN section 1): which type runs, at which peak rate, and what to say of it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from planner.experiment.experiment import Precision

@@ -1,7 +1,5 @@
 """How the step answers to each specification of its machine: the same step with one of them 10 % higher."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

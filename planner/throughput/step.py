@@ -3,8 +3,6 @@
 ``StepModel`` prepares the experiment once and then estimates many machines, each in about a tenth of a millisecond.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

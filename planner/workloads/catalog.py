@@ -4,8 +4,6 @@
 ``model_aliases.csv`` maps other spellings to names. Both tables are sorted, so a name is found without parsing them.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator, Mapping

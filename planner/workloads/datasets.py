@@ -3,8 +3,6 @@
 ``datasets.csv`` holds one data set a row, with the source of its figures and the other spellings people use.
 """
 
-from __future__ import annotations
-
 import csv
 from functools import cache
 from pathlib import Path

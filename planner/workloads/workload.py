@@ -4,8 +4,6 @@ Every quantity is linear in B: ``a + b * B``. Recorded under autocast (2-byte ma
 the same step in fp32 is derived by :meth:`Workload.as_fp32`.
 """
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 Phase = Literal["forward", "backward"]
@@ -20,7 +18,7 @@ class Linear(NamedTuple):
     def at(self, batch_size: float) -> float:
         return self.fixed + self.per_sample * batch_size
 
-    def scaled(self, factor: float) -> Linear:
+    def scaled(self, factor: float) -> "Linear":
         return Linear(self.fixed * factor, self.per_sample * factor)
 
 
@@ -81,7 +79,7 @@ class Workload(NamedTuple):
     def training_flops_per_sample(self) -> float:
         return sum(op.flops.per_sample for op in self.operations)
 
-    def as_fp32(self) -> Workload:
+    def as_fp32(self) -> "Workload":
         """The step without autocast: casts vanish, 2-byte operands become 4-byte ones."""
         rows = tuple(
             op._replace(element_bytes=4, bytes=op.bytes.scaled(2.0)) if op.element_bytes == 2 else op
