@@ -1,4 +1,4 @@
-"""Build the shipped zoo (planner/data/zoo.jsonl and zoo_index.csv) by tracing every model on the meta device.
+"""Build the shipped zoo (planner/data/zoo.jsonl, zoo_index.csv and model_aliases.csv) by tracing every model on the meta device.
 
     python tools/build_zoo.py --cache DIR [--only GLOB] [--check]
 
@@ -21,6 +21,7 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from planner.workloads.workload import Workload  # noqa: E402
+from tools.zoo.aliases import alias_table  # noqa: E402
 from tools.zoo.registry import zoo_specs  # noqa: E402
 from tools.zoo.tracing import record_line, use_one_thread, workload_of  # noqa: E402
 
@@ -43,11 +44,12 @@ def main() -> int:
     if options.only != "*":
         return 0
     zoo, index = tables(workloads)
+    spellings = alias_table({workload.name for workload in workloads})
+    built = {"zoo.jsonl": zoo, "zoo_index.csv": index, "model_aliases.csv": spellings}
     if options.check:
-        return compare({"zoo.jsonl": zoo, "zoo_index.csv": index})
-    DATA.mkdir(exist_ok=True)
-    (DATA / "zoo.jsonl").write_bytes(zoo)
-    (DATA / "zoo_index.csv").write_bytes(index)
+        return compare(built)
+    for name, content in built.items():
+        (DATA / name).write_bytes(content)
     print(f"{len(workloads)} models, {len(zoo):,} bytes of records, {len(index):,} bytes of index")
     return 0
 

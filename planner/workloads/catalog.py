@@ -57,16 +57,34 @@ def _load(summary: ModelSummary) -> Workload:
 
 
 def find_model(name: str) -> ModelSummary:
-    """The index row for a name as people write it. Raises UnknownNameError."""
-    wanted = name.strip()
-    row = _row_starting_with(_index_text(), wanted)
-    if row is None:
-        known = _canonical_name(wanted)
-        row = None if known is None else _row_starting_with(_index_text(), known)
-    if row is None:
-        hint = not_a_network(wanted) or "`gpuplanner models` lists them"
-        raise UnknownNameError("model", name, near_misses(wanted, _all_names()), hint)
-    return _summary(row)
+    """The index row for a name as people and benchmarks write it. Raises UnknownNameError."""
+    for spelling in spellings(name):
+        row = _row_starting_with(_index_text(), spelling)
+        if row is not None:
+            return _summary(row)
+        known = _canonical_name(spelling)
+        if known is not None:
+            return _summary(next(_rows_containing(_index_text(), f"\n{known},")))
+    hint = not_a_network(name) or "`gpuplanner models` lists them"
+    raise UnknownNameError("model", name, near_misses(name.strip(), _all_names()), hint)
+
+
+def spellings(name: str) -> Iterator[str]:
+    """What ``name`` may be called, most faithful first.
+
+    As written; without remarks in brackets and what follows ' + ' or ' seq'; then the parts of a path such as
+    'meta-llama/Llama-3.1-8B' or 'PyTorch/LanguageModeling/BERT', last part first; and a timm name without its tag.
+    """
+    yield name.strip()
+    bare = name
+    for mark in ("[", "(", " + ", " seq", " params="):
+        bare = bare.partition(mark)[0]
+    yield bare.strip()
+    for part in reversed(bare.split("/")[1:]):
+        yield part.strip()
+    if "/" in bare:
+        yield bare.partition("/")[0].strip()
+    yield bare.rpartition("/")[2].partition(".")[0].strip()
 
 
 @cache
@@ -230,9 +248,19 @@ def _rows_containing(text: str, line_start: str) -> Iterator[list[str]]:
 
 
 def _canonical_name(spelling: str) -> str | None:
-    """By alias as written; else by the folded spelling of any name or alias."""
+    """By alias as written; else by the folded spelling of any name or alias, with or without what people append."""
     row = _row_starting_with(_alias_text(), spelling)
-    return row[1] if row is not None else _names_by_folded_spelling().get(fold(spelling))
+    if row is not None:
+        return row[1]
+    known = _names_by_folded_spelling()
+    folded = fold(spelling)
+    for suffix in ("", *_TRAINED_SUFFIXES):
+        if folded.endswith(suffix) and (found := known.get(folded.removesuffix(suffix))) is not None:
+            return found
+    return None
+
+
+_TRAINED_SUFFIXES = ("instruct", "chat", "chathf", "hf", "base", "it", "pt")
 
 
 @cache
