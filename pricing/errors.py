@@ -1,7 +1,9 @@
 """The error tree of prices. Each kind says what the front door does with it.
 
 PricingError             a shipped or stored table cannot be read; shown as one sentence; exit 1
-└── UnknownPlaceError    a provider or region that has no prices; exit 2, with the nearest names
+├── UnknownPlaceError    a provider or region that has no prices; exit 2, with the nearest names
+└── FeedError            a provider's feed cannot be read; reported beside the others, what was known stays; exit 1
+    └── OfflineError     there is no way to the provider's host; nothing is tried again
 """
 
 from __future__ import annotations
@@ -28,6 +30,22 @@ class UnknownPlaceError(PricingError):
         if self.suggestions:
             message += f"; did you mean {' or '.join(self.suggestions)}?"
         super().__init__(message)
+
+
+class FeedError(PricingError):
+    """A provider's feed that cannot be read to its end; ``again`` says that another try from the start may help.
+
+    ``status`` is the HTTP status where the server gave one.
+    """
+
+    def __init__(self, message: str, again: bool = False, status: int | None = None) -> None:
+        self.again = again
+        self.status = status
+        super().__init__(message)
+
+
+class OfflineError(FeedError):
+    """No route to the provider's host, or no such host: trying again at once is no use."""
 
 
 def near_misses(name: str, known: Iterable[str], count: int = 3) -> list[str]:

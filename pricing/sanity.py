@@ -39,14 +39,17 @@ def breaches(
         if key in seen:
             found.append(f"{name}: a second price for the same place")
         seen.add(key)
-        if (offer.provider, offer.instance_type) not in types:
-            found.append(f"{name}: the instance type is not in the table, so nobody knows what machine it is")
-        found += [f"{name}: {problem}" for problem in _row_problems(offer, newest_day)]
+        found += [f"{name}: {problem}" for problem in row_problems(offer, types, newest_day)]
     return found
 
 
-def _row_problems(offer: Offer, newest_day: date | None) -> list[str]:
+def row_problems(
+    offer: Offer, types: Mapping[tuple[str, str], InstanceType], newest_day: date | None = None
+) -> list[str]:
+    """What is wrong with one row by itself, a phrase each."""
     problems = []
+    if (offer.provider, offer.instance_type) not in types:
+        problems.append("the instance type is not in the table, so nobody knows what machine it is")
     if not is_price(offer.price) or float(offer.price) != offer.usd_per_hour:
         problems.append(f"{offer.price!r} is not a price above zero")
     if offer.purchase not in PURCHASES:

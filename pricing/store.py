@@ -5,8 +5,6 @@ nothing of what was applied before. ``publish`` lays what was observed over the 
 that a Catalog reads, so that planning pays nothing for the merge.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
@@ -120,7 +118,7 @@ class Store:
         self.notices = tuple(notices)
         self._connection = connection
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> "Store":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -181,17 +179,22 @@ class Store:
         connection.execute("update observations set count = count + 1")
 
     def confirm(self, feed: str, provider: str, region: str, seen_at: str) -> int:
-        """The provider says nothing has changed: the rows of the feed were seen today; returns how many."""
+        """The provider says nothing has changed: the rows of the feed were seen today; returns how many.
+
+        An empty ``region`` is every region of the feed.
+        """
         with self._writing() as connection:
             found = connection.execute(
-                "update observed set price_as_of = ?, seen_at = ? where feed = ? and provider = ? and region = ?"
-                " and seen_at <= ? and ' ' || flags || ' ' not like ?",
-                (seen_at[:10], seen_at, feed, provider, region, seen_at, f"% {flags.NOT_SEEN} %"),
+                "update observed set price_as_of = ?1, seen_at = ?2 where feed = ?3 and provider = ?4"
+                " and (?5 = '' or region = ?5) and seen_at <= ?2 and ' ' || flags || ' ' not like ?6",
+                (seen_at[:10], seen_at, feed, provider, region, f"% {flags.NOT_SEEN} %"),
             )
             connection.execute(
-                "update readings set tried_at = ?, read_at = ?, problem = '' where feed = ? and region = ?",
-                (seen_at, seen_at, feed, region),
+                "update readings set tried_at = ?1, read_at = ?1, problem = '' where feed = ?2"
+                " and (?3 = '' or region = ?3)",
+                (seen_at, feed, region),
             )
+            connection.execute("update live_steps set as_of = ? where ? = 'aws spot advisor'", (seen_at[:10], feed))
             connection.execute("update observations set count = count + 1")
             return found.rowcount
 
@@ -278,7 +281,7 @@ class Store:
         """When anything was last read; '' where nothing ever was."""
         return self._connection.execute("select coalesce(max(read_at), '') from readings").fetchone()[0] or ""
 
-    def _writing(self) -> _Transaction:
+    def _writing(self) -> "_Transaction":
         return _Transaction(self._connection)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import sqlite3
 import stat
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -254,7 +253,7 @@ def _apply_many(path: Path, region: str) -> None:
 
 def test_two_processes_write_at_once(tmp_path: Path) -> None:
     path = tmp_path / "prices.sqlite"
-    context = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
+    context = multiprocessing.get_context("spawn")
     workers = [context.Process(target=_apply_many, args=(path, region)) for region in ("us-east-1", "us-west-2")]
     for worker in workers:
         worker.start()

@@ -1,0 +1,1 @@
+"""The providers' own feeds, each an asynchronous source of offers."""

@@ -1,0 +1,50 @@
+"""Reading one source from a loopback server, with limits that suit a test."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from pricing.catalog import open_catalog
+from pricing.http import Http, Limits
+from pricing.offer import Offer
+from pricing.providers.base import Found, Progress, Source
+from pricing.refresh import Refresher, Summary, what_is_known
+from pricing.store import open_store
+from tests.pricing.conftest import NOW
+
+QUICK = Limits(
+    connect_s=1.0, silence_s=0.3, grace_s=0.5, least_bytes_per_s=1000.0, tries=2, first_wait_s=0.01, longest_wait_s=0.5
+)
+
+
+def read(source: Source, limits: Limits = QUICK, secrets: tuple[str, ...] = ()) -> list[Found]:
+    """Everything the source yields. Raises what it raises."""
+
+    async def whole() -> list[Found]:
+        async with Http(limits, secrets) as http:
+            return [found async for found in source.read(http, lambda progress: None, "")]
+
+    return asyncio.run(whole())
+
+
+def prices(found: list[Found]) -> dict[tuple[str, str], str]:
+    """Prices by machine and purchase of what was read of one region."""
+    return {(each.instance_type, each.purchase): each.price for each in found if isinstance(each, Offer)}
+
+
+def refresh(store: Path, *sources: Source, secrets: tuple[str, ...] = (), limits: Limits = QUICK) -> Summary:
+    """One refresh of the store over the packaged snapshot; sources are read as they are."""
+
+    async def whole() -> Summary:
+        packaged = open_catalog()
+        with open_store(store) as opened:
+            async with Http(limits, secrets) as http:
+                known = what_is_known(packaged, NOW)
+                return await Refresher(opened, packaged, known, http, NOW).run(sources, _ignore)
+
+    return asyncio.run(whole())
+
+
+def _ignore(progress: Progress) -> None:
+    assert progress.done >= 0
