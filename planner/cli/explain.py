@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     experiment = resolve_experiment(experiment_request(arguments))
     world = open_world(find_this_machine())
     ranked = answer(experiment, question(arguments, now), world, now)
-    choice = pick(ranked, tuple(world.catalog.providers()), arguments.on, arguments.row)
+    choice = pick(ranked, world.providers(), arguments.on, arguments.row)
     machine = choice.candidate.machine
     explanation = explain(experiment, machine, world.local.machine)
     if arguments.output == "json":

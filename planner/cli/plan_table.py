@@ -8,25 +8,9 @@ from planner.cli.money import Currency
 from planner.cli.table import Column, Style, fitted, markdown, render, styled, terminal_width, use_color
 from planner.experiment.resolve import describe
 from planner.plan.plan import Estimate, Plan
-from planner.plan.search import ORDINARY_STACKS
+from planner.plan.words import BINDS_WORDS, BUY_WORDS, EVIDENCE_MARKS, gpus_words, machine_name, where_words
 from planner.units import UNKNOWN, Interval, format_duration
 
-BUY_WORDS = {
-    "on_demand": "o-d",
-    "spot": "spot",
-    "owned": "own",
-    "reserved": "res",
-    "savings_plan": "sav",
-    "capacity_block": "cap",
-}
-BINDS_WORDS = {"communication": "comm"}
-EVIDENCE_MARKS = {
-    "measured_here": "●",
-    "measured_same_gpu": "◕",
-    "measured_other_gpu": "◑",
-    "same_architecture": "◔",
-    "specs_only": "○",
-}
 LEGEND = (
     "ev: evidence ● measured here ◕ same GPU ◑ other GPU ◔ architecture ○ specs only; "
     "buy: o-d on demand; ?: a cost not known in full; *: hypothetical machine; †: the code must be ported; !: price old"
@@ -47,30 +31,6 @@ def _rank(row: Estimate, _: Currency) -> str:
     return str(row.rank) if row.rank is not None else "·"
 
 
-def _machine(row: Estimate, _: Currency) -> str:
-    if row.is_this_machine:
-        return "this machine"
-    name = row.instance_type or row.name
-    for prefix in ("Standard_",):
-        name = name.removeprefix(prefix)
-    if row.hypothetical:
-        return f"*{name}"
-    return name if row.stack in ORDINARY_STACKS else f"†{name}"
-
-
-def _where(row: Estimate, _: Currency) -> str:
-    if row.provider is None:
-        return row.place
-    return f"{row.provider} {row.zone or row.region or ''}".rstrip()
-
-
-def _gpus(row: Estimate, _: Currency) -> str:
-    if row.num_gpus == 0:
-        return f"CPU {row.accelerator}"
-    nodes = f"{row.num_nodes}×" if row.num_nodes > 1 else ""
-    return f"{nodes}{row.num_gpus:g}×{row.accelerator}"
-
-
 def _range(value: Interval | None, show: Callable[[float], str]) -> str:
     return UNKNOWN if value is None else f"{show(value.p10)}–{show(value.p90)}"
 
@@ -78,6 +38,8 @@ def _range(value: Interval | None, show: Callable[[float], str]) -> str:
 def _cost(row: Estimate, currency: Currency) -> str:
     if row.cost_usd is None:
         return UNKNOWN
+    if row.cost_usd.p50 == 0 and row.usd_per_hour:
+        return f"<{currency.show(0.01)}"
     mark = "?" if "cost_incomplete" in row.flags else ""
     return currency.show(row.cost_usd.p50) + mark
 
@@ -98,9 +60,9 @@ def _finish(row: Estimate, _: Currency) -> str:
 
 _FIELDS = (
     _Field(Column("#", "right"), 0, _rank),
-    _Field(Column("machine", width=20, least=14), 0, _machine),
-    _Field(Column("where", width=22, least=12), 9, _where),
-    _Field(Column("GPUs", width=18, least=10), 1, _gpus),
+    _Field(Column("machine", width=20, least=14), 0, lambda row, _: machine_name(row)),
+    _Field(Column("where", width=22, least=12), 9, lambda row, _: where_words(row)),
+    _Field(Column("GPUs", width=18, least=10), 1, lambda row, _: gpus_words(row)),
     _Field(Column("time", "right"), 0, lambda row, _: format_duration(row.time_s.p50 if row.time_s else None)),
     _Field(Column("P10–P90"), 7, lambda row, _: _range(row.time_s, format_duration)),
     _Field(Column("done by", "right"), 5, _finish),
@@ -182,7 +144,7 @@ def _unranked_lines(plan: Plan, width: int, color: bool) -> list[str]:
     """Reasons with the first machines each refuses, most machines first."""
     by_reason: dict[str, list[str]] = {}
     for row in plan.unranked:
-        by_reason.setdefault(row.reason, []).append(_machine(row, Currency()))
+        by_reason.setdefault(row.reason, []).append(machine_name(row))
     if not by_reason:
         return []
     ordered = sorted(by_reason.items(), key=lambda item: -len(item[1]))

@@ -71,6 +71,7 @@ def resolve_experiment(request: ExperimentRequest) -> Experiment:
         optimizer = _choice("optimizer", workload.optimizer, OPTIMIZERS) or "sgd"
         assumptions.append(f"optimizer {optimizer} (--optimizer)")
     assumptions += _batch_assumptions(request, workload)
+    assumptions += _size_assumptions(request, workload)
     assumptions += _software_assumptions(request)
     return Experiment(
         workload=workload,
@@ -171,6 +172,14 @@ def _batch_assumptions(request: ExperimentRequest, workload: Workload) -> list[s
         f"batch {workload.recipe_batch_size_per_gpu:,} per GPU or what fits below it, "
         f"at most {workload.max_global_batch_size:,} in all: {workload.recipe_source} (-b, --global-batch-size)"
     ]
+
+
+def _size_assumptions(request: ExperimentRequest, workload: Workload) -> list[str]:
+    if workload.image_size is not None and request.image_size is None:
+        return [f"images of {workload.image_size} x {workload.image_size} pixels (--img-size)"]
+    if workload.seq_length is not None and request.seq_length is None:
+        return [f"sequences of {workload.seq_length:,} tokens (--seq-length)"]
+    return []
 
 
 def _software_assumptions(request: ExperimentRequest) -> list[str]:

@@ -1,4 +1,4 @@
-"""The one alternative worth knowing beside the recommended row: the next one that a dearer, or a cheaper, hour picks."""
+"""The one alternative worth knowing beside the recommended row: what a dearer, or a cheaper, hour would pick."""
 
 from typing import NamedTuple
 

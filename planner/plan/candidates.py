@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from planner.hardware.free_tiers import FreeTier
 from planner.hardware.machine import Machine
 from planner.plan.cost import Charge
 from planner.plan.plan import Place
@@ -34,10 +35,10 @@ class Tariff(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A machine in a place with the offers for it; an owned one has the single offer None.
+    """A machine in a place with the offers for it; an owned or a free one has the single offer None.
 
     ``blocked`` says why it can never be ranked, ``refused`` which offers cannot and why; ``power_w`` is wall power of
-    all nodes where known.
+    all nodes where known; ``free_tier`` has the limits of a machine that is lent for nothing.
     """
 
     name: str
@@ -52,6 +53,13 @@ class Candidate(NamedTuple):
     is_this_machine: bool = False
     hypothetical: bool = False
     power_w: float | None = None
+    free_tier: FreeTier | None = None
+
+    def purchase(self, offer: Offer | None) -> str:
+        """How the machine is had: the offer's purchase option, "free_tier" or "owned"."""
+        if offer is not None:
+            return offer.purchase
+        return "owned" if self.free_tier is None else "free_tier"
 
     def interruptions_per_hour(self, offer: Offer | None) -> Interval:
         """How often a run under the offer is interrupted: on several nodes, when any of them is taken."""

@@ -72,7 +72,7 @@ def _is_of(estimate: Estimate, candidate: Candidate, offer: Offer | None) -> boo
     if (estimate.name, estimate.provider, estimate.place) != (candidate.name, candidate.provider, candidate.place):
         return False
     if offer is None:
-        return estimate.purchase == "owned"
+        return estimate.purchase == candidate.purchase(offer)
     return (estimate.region, estimate.zone, estimate.purchase) == (offer.region, offer.zone, offer.purchase)
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from planner.experiment.experiment import Experiment
+from planner.plan.hint import fit_hint
 from planner.plan.plan import Estimate, Plan, Recommendation
 from planner.plan.question import Question
 from planner.plan.recommend import recommend, why_none
@@ -77,7 +78,7 @@ def written(
         recommendation=recommendation,
         no_recommendation=reason,
         assumptions=experiment.assumptions + competition.assumptions,
-        warnings=competition.warnings + tuple(_warnings(estimates)),
+        warnings=competition.warnings + tuple(_warnings(experiment, ranking, estimates)),
     )
 
 
@@ -121,7 +122,10 @@ def _by_machine_and_reason(refusals: list[Refusal]) -> list[Refusal]:
     return list({(id(refusal.candidate), refusal.reason): refusal for refusal in refusals}.values())
 
 
-def _warnings(estimates: Iterable[Estimate]) -> Iterable[str]:
+def _warnings(experiment: Experiment, ranking: Ranking, estimates: Iterable[Estimate]) -> Iterable[str]:
+    hint = fit_hint(experiment, ranking.refusals, len(ranking.rows))
+    if hint is not None:
+        yield hint
     flags = {flag for estimate in estimates for flag in estimate.flags}
     if "cost_incomplete" in flags:
         yield "some rows have a cost that nobody knows in full (cost_incomplete): they are ranked but never recommended"

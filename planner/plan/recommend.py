@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from planner.hardware.selection import Selection
+from planner.plan.free_tier import within_limits
 from planner.plan.plan import Place
 from planner.plan.search import ORDINARY_STACKS, Limits, Row, meets
 from pricing.flags import GOVERNMENT_REGION
@@ -36,9 +37,9 @@ def why_none(rows: Sequence[Row], limits: Limits, named: Named) -> str:
     if limits.given and next(_allowed(rows, Limits(), named), None) is not None:
         return f"Nothing meets the limits with a probability of {limits.confidence:.0%}; the nearest come first."
     if all(row.setting.candidate.hypothetical or row.setting.candidate.is_this_machine for row in rows):
-        return (
-            "Nobody owns or rents out what is left: name its place (--where workstation) to have it recommended."
-        )
+        return "Nobody owns or rents out what is left: name its place (--where workstation) to have it recommended."
+    if all(row.setting.candidate.free_tier is not None for row in rows):
+        return "What is left is free, but the run may outlast the hours that it is lent for."
     return "No row both runs ordinary PyTorch and has a cost that is known in full."
 
 
@@ -56,6 +57,8 @@ def _recommendable(row: Row, named: Named) -> bool:
     elif candidate.machine.accelerator.stack not in ORDINARY_STACKS:
         return False
     if row.offer is not None and GOVERNMENT_REGION in row.offer.flags and not named.regions:
+        return False
+    if candidate.free_tier is not None and not within_limits(row.setting.timeline, candidate.free_tier):
         return False
     return candidate.tariff.complete and (not candidate.hypothetical or candidate.place in named.places)
 

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from planner.plan.candidates import Candidate
 from planner.plan.cost import bill, cost_interval, price_age
 from planner.plan.electricity import PUE, UNKNOWN_SITE_PUE
+from planner.plan.free_tier import Schedule, limit_flags, limits_at_p50
 from planner.plan.plan import Estimate, TimePart
 from planner.plan.search import Refusal, Row, Setting
 from planner.throughput.estimate import StepEstimate
@@ -22,6 +23,7 @@ def ranked_estimate(row: Row, rank: int, on_front: bool, now: datetime) -> Estim
     candidate = setting.candidate
     time_s = setting.run(offer).time_s
     spread = price_age(offer, now.date()).spread if offer is not None else 0.0
+    added = limits_at_p50(setting.timeline, candidate.free_tier) if candidate.free_tier is not None else None
     return _estimate(
         candidate,
         offer,
@@ -30,7 +32,8 @@ def ranked_estimate(row: Row, rank: int, on_front: bool, now: datetime) -> Estim
         rank=rank,
         time_s=time_s,
         cost_usd=cost_interval(candidate.charges(offer), time_s, spread),
-        time_parts=_time_parts(setting, offer, time_s),
+        time_parts=_time_parts(setting, time_s, added),
+        added=added,
         finish_at=now + timedelta(seconds=time_s.p50),
         p_meets=row.p_meets,
         on_front=on_front,
@@ -48,6 +51,7 @@ def refused_estimate(refusal: Refusal, now: datetime) -> Estimate:
         time_s=None,
         cost_usd=None,
         time_parts=(),
+        added=None,
         finish_at=None,
         p_meets=None,
         on_front=False,
@@ -65,6 +69,7 @@ def _estimate(
     time_s: Interval | None,
     cost_usd: Interval | None,
     time_parts: tuple[TimePart, ...],
+    added: Schedule | None,
     finish_at: datetime | None,
     p_meets: float | None,
     on_front: bool,
@@ -81,7 +86,7 @@ def _estimate(
         instance_type=candidate.instance_type,
         region=offer.region if offer else None,
         zone=offer.zone if offer else None,
-        purchase=offer.purchase if offer else "owned",
+        purchase=candidate.purchase(offer),
         accelerator=machine.accelerator.key,
         accelerator_name=machine.accelerator.name,
         num_gpus=machine.num_gpus,
@@ -107,34 +112,40 @@ def _estimate(
         mfu=step.mfu if step else None,
         bound_by=step.bound_by if step else None,
         evidence=step.evidence if step else None,
-        flags=_flags(candidate, offer, now) + (step.flags if step else ()),
+        flags=_flags(candidate, offer, now, added) + (step.flags if step else ()),
         price_as_of=offer.price_as_of if offer else candidate.tariff.price_as_of,
         price_source=offer.price_source if offer else candidate.tariff.source,
-        energy_kwh=_energy_kwh(candidate, time_s),
+        energy_kwh=_energy_kwh(candidate, time_s, added),
         co2_kg=None,
         reason=reason,
         step_parts=step.parts if step else None,
     )
 
 
-def _flags(candidate: Candidate, offer: Offer | None, now: datetime) -> tuple[str, ...]:
+def _flags(candidate: Candidate, offer: Offer | None, now: datetime, added: Schedule | None) -> tuple[str, ...]:
     flags = offer.flags if offer else ()
+    if added is not None and candidate.free_tier is not None:
+        flags += limit_flags(added, candidate.free_tier)
     if offer is not None and price_age(offer, now.date()).stale:
         flags += (PRICE_STALE,)
     return flags if candidate.tariff.complete else (*flags, COST_INCOMPLETE)
 
 
-def _time_parts(setting: Setting, offer: Offer | None, time_s: Interval) -> tuple[TimePart, ...]:
+def _time_parts(setting: Setting, time_s: Interval, added: Schedule | None) -> tuple[TimePart, ...]:
     parts = setting.timeline.parts()
+    if added is not None:
+        limits = (("new sessions", added.restarts_s), ("waiting for the next week", added.waiting_s))
+        return (*parts, *(TimePart(name, seconds) for name, seconds in limits if seconds > 0))
     lost_s = time_s.p50 - setting.timeline.total.p50
     return (*parts, TimePart("interruptions", lost_s)) if lost_s > 0 else parts
 
 
-def _energy_kwh(candidate: Candidate, time_s: Interval | None) -> float | None:
+def _energy_kwh(candidate: Candidate, time_s: Interval | None, added: Schedule | None) -> float | None:
     """Wall energy of an own machine; for a rented one, its accelerators' board power times the site's overhead."""
     if time_s is None:
         return None
-    hours = time_s.p50 / SECONDS_PER_HOUR
+    waiting_s = added.waiting_s if added is not None else 0.0
+    hours = (time_s.p50 - waiting_s) / SECONDS_PER_HOUR
     if candidate.power_w is not None:
         return candidate.power_w * hours / 1000
     machine = candidate.machine

@@ -12,12 +12,13 @@ from typing import Literal, NamedTuple
 from planner.experiment.experiment import Experiment
 from planner.plan.candidates import NEVER_INTERRUPTED, Candidate
 from planner.plan.cost import cents, cost_interval, price_age, total_cents
+from planner.plan.free_tier import calendar_time
 from planner.plan.probability import Z90, p_below
 from planner.plan.spot import interruption_time
 from planner.plan.timeline import Timeline, timeline
 from planner.throughput.estimate import StepEstimate
 from planner.throughput.step import StepModel
-from planner.units import SECONDS_PER_HOUR, Interval
+from planner.units import SECONDS_PER_HOUR, Interval, format_bytes
 from pricing.offer import Offer
 
 Sort = Literal["value", "cost", "time"]
@@ -73,7 +74,8 @@ class Setting:
         return known
 
     def _run(self, rate: Interval) -> Run:
-        time_s = _interrupted(self.timeline, rate)
+        free_tier = self.candidate.free_tier
+        time_s = _interrupted(self.timeline, rate) if free_tier is None else calendar_time(self.timeline, free_tier)
         tariff = self.candidate.tariff
         hours = tariff.billing.billed_hours(time_s.p50) if tariff.billing else time_s.p50 / SECONDS_PER_HOUR
         return Run(time_s, hours, total_cents(tariff.charges, time_s.p50))
@@ -118,7 +120,7 @@ def rank(
         refusals += [Refusal(candidate, offer, None, candidate.blocked or why) for offer, why in candidate.refused]
         step = None if candidate.blocked else model.estimate(candidate.machine)
         if step is None or not step.fits:
-            reason = candidate.blocked if step is None else step.reason
+            reason = candidate.blocked if step is None else _too_small(step)
             refusals += [Refusal(candidate, offer, step, reason) for offer in candidate.offers]
             continue
         rented = candidate.provider is not None
@@ -130,6 +132,14 @@ def rank(
                 refusals.append(Refusal(candidate, row.offer, step, NEVER_FINISHES))
     rows.sort(key=_order(limits))
     return Ranking(rows, refusals)
+
+
+def _too_small(step: StepEstimate) -> str:
+    """Why a step does not fit: the memory it needs, where that is the reason."""
+    if step.memory_required_bytes is None or step.batch_size_per_gpu == 0:
+        return step.reason
+    needs = format_bytes(step.memory_required_bytes)
+    return f"a batch of {step.batch_size_per_gpu} needs {needs} a device, more than it has"
 
 
 def _rows(setting: Setting, limits: Limits, now: datetime) -> Iterator[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from planner.plan.plan import Estimate
+from planner.plan.search import ORDINARY_STACKS
 
 BUY_WORDS = {
     "on_demand": "o-d",
@@ -11,6 +12,7 @@ BUY_WORDS = {
     "reserved": "res",
     "savings_plan": "sav",
     "capacity_block": "cap",
+    "free_tier": "free",
 }
 BINDS_WORDS = {"communication": "comm"}
 EVIDENCE_MARKS = {
@@ -30,11 +32,13 @@ EVIDENCE_WORDS = {
 
 
 def machine_name(row: Estimate) -> str:
-    """'this machine', 'p5.48xlarge', '*DGX H100' for a machine that nobody owns yet."""
+    """'this machine', 'p5.48xlarge', '*DGX H100' that nobody owns yet, '†tpu-v5p-8' that needs the code ported."""
     if row.is_this_machine:
         return "this machine"
     name = (row.instance_type or row.name).removeprefix("Standard_")
-    return f"*{name}" if row.hypothetical else name
+    if row.hypothetical:
+        return f"*{name}"
+    return name if row.stack in ORDINARY_STACKS or row.stack == "none" else f"†{name}"
 
 
 def where_words(row: Estimate) -> str:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from planner.errors import DataError, InputError, UnknownNameError
 from planner.experiment.experiment import Experiment
+from planner.hardware.free_tiers import free_tiers
 from planner.hardware.local import FoundMachine
 from planner.hardware.machine import Machine
 from planner.hardware.presets import machine_from_spec, presets
@@ -15,6 +16,7 @@ from planner.plan.clouds import CloudQuestion, cloud_candidates
 from planner.plan.config import Config, OwnershipTerms, OwnMachine, load_config
 from planner.plan.electricity import ElectricityPrice, electricity_price
 from planner.plan.extras import tariffs
+from planner.plan.free_tier import free_candidate
 from planner.plan.owned import imagined_candidate, owned_candidate
 from planner.plan.ownership import Ownership, wall_power_w
 from planner.plan.plan import Place
@@ -33,6 +35,10 @@ class World(NamedTuple):
     catalog: Catalog
     local: FoundMachine
     config: Config
+
+    def providers(self) -> tuple[str, ...]:
+        """Every provider's name that --where understands: who sells machines, then who lends them."""
+        return tuple(dict.fromkeys((*self.catalog.providers(), *(tier.provider for tier in free_tiers()))))
 
 
 class Competition(NamedTuple):
@@ -57,13 +63,14 @@ def open_world(local: FoundMachine) -> World:
 
 def gather(experiment: Experiment, question: Question, world: World, now: datetime) -> Competition:
     """Everyone who may run the experiment under the question. Raises InputError for an unknown name in it."""
-    where = resolve_where(question.where, tuple(world.catalog.providers()))
+    where = resolve_where(question.where, world.providers())
     selection = parse_selection(question.gpus) if question.gpus is not None else None
     electricity = _electricity(question, world.config)
     hour_value = _hour_value(question, world.config)
     candidates = [
         *_owned(world, where, electricity, selection),
         *(_clouds(experiment, question, world, where, now, selection) if "cloud" in where.places else ()),
+        *_free(experiment, question, where, now, selection),
     ]
     if selection is not None and not any(selection.matches(candidate.machine) for candidate in candidates):
         candidates += _named_in_selection(selection, where, electricity, world.config.ownership)
@@ -77,6 +84,7 @@ def gather(experiment: Experiment, question: Question, world: World, now: dateti
             f"electricity {electricity.usd_per_kwh:g} USD/kWh, {electricity.words} (--country, --electricity-price)",
             *_ownership_assumptions(candidates, world.config.ownership),
             *_cloud_assumptions(where, question),
+            *_free_assumptions(candidates),
             f"an hour of waiting is worth {hour_value:g} USD (--hour-value)",
         ),
         warnings=(),
@@ -109,6 +117,11 @@ def _cloud_assumptions(where: Where, question: Question) -> Iterator[str]:
     )
     if question.purchases != ("on_demand",):
         yield "spot machines are taken as often as AWS's advisor says, elsewhere as measured on public traces"
+
+
+def _free_assumptions(candidates: list[Candidate]) -> Iterator[str]:
+    if any(row.free_tier is not None and not row.blocked for row in candidates):
+        yield "a free notebook is had when it is asked for, with all hours of its week left"
 
 
 def _ownership_assumptions(candidates: list[Candidate], terms: OwnershipTerms) -> Iterator[str]:
@@ -225,6 +238,17 @@ def _clouds(
     except PricingError as error:
         raise DataError(str(error)) from error
     return cloud_candidates(offers, kinds, asked, _wanted(selection), tariff)
+
+
+def _free(
+    experiment: Experiment, question: Question, where: Where, now: datetime, selection: Selection | None
+) -> Iterator[Candidate]:
+    """Free notebooks, unless the question asks for what they are not: several nodes, a region, a way to pay."""
+    if "cloud" not in where.places or question.purchases or question.regions or (question.num_nodes or 1) > 1:
+        return
+    for tier in free_tiers():
+        if (not where.providers or tier.provider in where.providers) and _wanted(selection)(tier.machine):
+            yield free_candidate(tier, experiment, now.date())
 
 
 def _regions(question: Question, catalog: Catalog) -> tuple[str, ...]:
