@@ -43,7 +43,13 @@ class TestDefaults:
 
     def test_what_was_said_is_not_assumed(self) -> None:
         experiment = resolved(
-            dataset="ImageNet-1k", epochs=3.0, precision="bf16", optimizer="adamw", batch_size_per_gpu=64, compiled=True
+            dataset="ImageNet-1k",
+            epochs=3.0,
+            precision="bf16",
+            optimizer="adamw",
+            batch_size_per_gpu=64,
+            compiled=True,
+            image_size=224,
         )
         assert experiment.assumptions == ()
         assert experiment.precision == "bf16"
