@@ -1,0 +1,232 @@
+"""Speech synthesis: Tacotron 2, WaveGlow and FastPitch on LJSpeech, as NVIDIA's DeepLearningExamples trains them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import nn
+
+from planner.workloads.torch_trace import Inputs
+from tools.zoo.described.common import described, labels
+from tools.zoo.spec import Recipe, Spec
+
+NVIDIA = "NVIDIA DeepLearningExamples PyTorch/SpeechSynthesis"
+TEXT, MELS, FRAMES = 160, 80, 768  # a padded LJSpeech clip: about 150 characters, 8 s in frames of 256 / 22,050 s
+WAVEGLOW_SEGMENT = 8000  # audio samples a training segment
+TACOTRON_RECIPE = Recipe("ljspeech", 104, 832, "adam", f"{NVIDIA}/Tacotron2 (104 per GPU in mixed precision)")
+WAVEGLOW_RECIPE = Recipe("ljspeech", 10, 80, "adam", f"{NVIDIA}/Tacotron2 (WaveGlow: 10 per GPU in mixed precision)")
+FASTPITCH_RECIPE = Recipe("ljspeech", 32, 256, "lamb", f"{NVIDIA}/FastPitch (32 x 8 GPUs)")
+
+
+class Tacotron2(nn.Module):
+    """Shen et al. 2018: convolutions and a BLSTM over text, a decoder of two LSTM cells with location attention, a postnet.
+
+    The decoder is a loop over frames. It is unrolled as one recurrent layer per cell: the same products and launches
+    a frame, with the attention of each frame over all text positions beside it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(148, 512)
+        self.convolutions = nn.Sequential(*(_conv1d(512, 512, 5, nn.ReLU()) for _ in range(3)))
+        self.encoder = nn.LSTM(512, 256, bidirectional=True, batch_first=True)
+        self.prenet = nn.Sequential(
+            nn.Linear(MELS, 256, bias=False), nn.ReLU(), nn.Dropout(0.5), nn.Linear(256, 256, bias=False), nn.ReLU(),
+            nn.Dropout(0.5),
+        )  # fmt: skip
+        self.attention_rnn, self.decoder_rnn = nn.LSTM(768, 1024, batch_first=True), nn.LSTM(1536, 1024, batch_first=True)
+        self.query, self.memory = nn.Linear(1024, 128, bias=False), nn.Linear(512, 128, bias=False)
+        self.location = nn.Conv1d(2, 32, 31, padding=15, bias=False)
+        self.location_dense, self.score = nn.Linear(32, 128, bias=False), nn.Linear(128, 1, bias=False)
+        self.projection, self.gate = nn.Linear(1536, MELS), nn.Linear(1536, 1)
+        self.postnet = nn.Sequential(
+            _conv1d(MELS, 512, 5, nn.Tanh()), *(_conv1d(512, 512, 5, nn.Tanh()) for _ in range(3)),
+            _conv1d(512, MELS, 5, nn.Identity()),
+        )  # fmt: skip
+
+    def forward(self, text: torch.Tensor, mels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        encoded, _ = self.encoder(self.convolutions(self.embedding(text).transpose(1, 2)).transpose(1, 2))
+        frames = self.prenet(mels.transpose(1, 2))
+        batch, time, _ = frames.shape
+        start = encoded[:, :1].expand(batch, time, 512)
+        hidden, _ = self.attention_rnn(torch.cat((frames, start), -1))
+        context = self._attend(F.dropout(hidden, 0.1, self.training), encoded)
+        hidden, _ = self.decoder_rnn(torch.cat((hidden, context), -1))
+        hidden = torch.cat((F.dropout(hidden, 0.1, self.training), context), -1)
+        output = self.projection(hidden).transpose(1, 2)
+        return output, output + self.postnet(output), self.gate(hidden)
+
+    def _attend(self, hidden: torch.Tensor, encoded: torch.Tensor) -> torch.Tensor:
+        """One frame after another, as the decoder must: scores from query, memory and earlier weights."""
+        memory = self.memory(encoded)
+        weights = encoded.new_zeros(encoded.shape[0], 2, encoded.shape[1])
+        contexts = []
+        for query in self.query(hidden).unbind(1):
+            location = self.location_dense(self.location(weights).transpose(1, 2))
+            energies = self.score(torch.tanh(query.unsqueeze(1) + location + memory)).squeeze(-1)
+            aligned = F.softmax(energies, dim=1)
+            contexts.append(torch.bmm(aligned.unsqueeze(1), encoded))
+            weights = torch.stack((aligned, weights[:, 1] + aligned), 1)
+        return torch.cat(contexts, 1)
+
+
+def _conv1d(inputs: int, outputs: int, kernel: int, activation: nn.Module) -> nn.Sequential:
+    conv = nn.Conv1d(inputs, outputs, kernel, padding=kernel // 2)
+    return nn.Sequential(conv, nn.BatchNorm1d(outputs), activation, nn.Dropout(0.5))
+
+
+def _tacotron_loss(model: Any, inputs: Inputs) -> torch.Tensor:
+    text, mels, gates = inputs
+    before, after, stop = model(text, mels)
+    loss = F.mse_loss(before, mels) + F.mse_loss(after, mels)
+    return loss + F.binary_cross_entropy_with_logits(stop.view(-1, 1), gates.view(-1, 1))
+
+
+class WaveGlow(nn.Module):
+    """Prenger et al. 2019: 12 flows over groups of 8 audio samples, each an invertible 1 x 1 and a WaveNet of 8 x 512."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.upsample = nn.ConvTranspose1d(MELS, MELS, 1024, stride=256)
+        self.mixers, self.coupling = nn.ModuleList(), nn.ModuleList()
+        channels = 8
+        self.early: list[int] = []
+        for flow in range(12):
+            if flow % 4 == 0 and flow:
+                channels -= 2
+                self.early.append(flow)
+            self.mixers.append(nn.Conv1d(channels, channels, 1, bias=False))
+            self.coupling.append(WaveNet(channels // 2))
+
+    def forward(self, mels: torch.Tensor, audio: torch.Tensor) -> torch.Tensor:
+        condition = self.upsample(mels)[:, :, : audio.shape[1]]
+        condition = condition.unfold(2, 8, 8).permute(0, 2, 1, 3).flatten(2).transpose(1, 2).contiguous()
+        data = audio.unfold(1, 8, 8).transpose(1, 2).contiguous()
+        outputs = []
+        log_scale_sum: torch.Tensor | float = 0.0
+        for flow, (mix, couple) in enumerate(zip(self.mixers, self.coupling, strict=True)):
+            if flow in self.early:
+                outputs.append(data[:, :2])
+                data = data[:, 2:]
+            first, second = mix(data).chunk(2, 1)
+            shift, log_scale = couple(first, condition).chunk(2, 1)
+            data = torch.cat((first, torch.exp(log_scale) * second + shift), 1)
+            log_scale_sum = log_scale_sum + log_scale.sum()
+        latent = torch.cat([*outputs, data], 1)
+        return ((latent * latent).sum() / 2 - log_scale_sum) / latent.numel()  # type: ignore[no-any-return]
+
+
+class WaveNet(nn.Module):
+    """Eight dilated layers of gated tanh units with 512 channels, conditioned on the spectrogram."""
+
+    def __init__(self, inputs: int, width: int = 512, layers: int = 8) -> None:
+        super().__init__()
+        self.start, self.end = nn.Conv1d(inputs, width, 1), nn.Conv1d(width, 2 * inputs, 1)
+        self.condition = nn.Conv1d(MELS * 8, 2 * width * layers, 1)
+        self.dilated = nn.ModuleList(
+            nn.Conv1d(width, 2 * width, 3, padding=2**layer, dilation=2**layer) for layer in range(layers)
+        )
+        self.mixed = nn.ModuleList(
+            nn.Conv1d(width, 2 * width if layer < layers - 1 else width, 1) for layer in range(layers)
+        )
+        self.width = width
+
+    def forward(self, data: torch.Tensor, condition: torch.Tensor) -> torch.Tensor:
+        data = self.start(data)
+        conditions = self.condition(condition).chunk(len(self.dilated), 1)
+        skipped = torch.zeros_like(data)
+        for dilated, mixed, extra in zip(self.dilated, self.mixed, conditions, strict=True):
+            gates = dilated(data) + extra
+            output = mixed(torch.tanh(gates[:, : self.width]) * torch.sigmoid(gates[:, self.width :]))
+            if output.shape[1] == self.width:
+                skipped = skipped + output
+            else:
+                data = data + output[:, : self.width]
+                skipped = skipped + output[:, self.width :]
+        return self.end(skipped)  # type: ignore[no-any-return]
+
+
+class FastPitch(nn.Module):
+    """Lancucki 2021, arXiv:2006.06873: six feed-forward transformer blocks over text, six over frames, predictors."""
+
+    def __init__(self, width: int = 384) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(148, width)
+        self.encoder = nn.ModuleList(TransformerBlock(width) for _ in range(6))
+        self.decoder = nn.ModuleList(TransformerBlock(width) for _ in range(6))
+        self.predictors = nn.ModuleList(_predictor(width) for _ in range(2))
+        self.pitch = nn.Conv1d(1, width, 3, padding=1)
+        self.output = nn.Linear(width, MELS)
+
+    def forward(self, text: torch.Tensor, pitch: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        hidden = self.embedding(text)
+        for block in self.encoder:
+            hidden = block(hidden)
+        predicted = [predictor(hidden.transpose(1, 2)) for predictor in self.predictors]
+        hidden = hidden + self.pitch(pitch.unsqueeze(1)).transpose(1, 2)
+        hidden = torch.bmm(torch.empty(text.shape[0], FRAMES, text.shape[1], device="meta"), hidden)
+        for block in self.decoder:
+            hidden = block(hidden)
+        return self.output(hidden), predicted
+
+
+class TransformerBlock(nn.Module):
+    """One attention head of width 64 and two convolutions of width 3 through 1,536 channels."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.qkv, self.out = nn.Linear(width, 3 * 64), nn.Linear(64, width, bias=False)
+        self.convolutions = nn.Sequential(
+            nn.Conv1d(width, 4 * width, 3, padding=1), nn.ReLU(), nn.Dropout(0.1), nn.Conv1d(4 * width, width, 3, padding=1),
+            nn.Dropout(0.1),
+        )  # fmt: skip
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
+
+    def forward(self, data: torch.Tensor) -> torch.Tensor:
+        q, k, v = self.qkv(data).chunk(3, -1)
+        weights = F.dropout(F.softmax(torch.bmm(q, k.transpose(1, 2)) * 0.125, dim=2), 0.1, self.training)
+        data = self.norms[0](data + F.dropout(self.out(torch.bmm(weights, v)), 0.1, self.training))
+        return self.norms[1](data + self.convolutions(data.transpose(1, 2)).transpose(1, 2))  # type: ignore[no-any-return]
+
+
+def _predictor(width: int) -> nn.Sequential:
+    return nn.Sequential(
+        nn.Conv1d(width, 256, 3, padding=1), nn.ReLU(), nn.Dropout(0.1), nn.Conv1d(256, 256, 3, padding=1), nn.ReLU(),
+        nn.Dropout(0.1), nn.Conv1d(256, 1, 1),
+    )  # fmt: skip
+
+
+def _fastpitch_loss(model: Any, inputs: Inputs) -> torch.Tensor:
+    text, pitch, mels = inputs
+    output, predicted = model(text, pitch)
+    return F.mse_loss(output, mels) + sum(F.mse_loss(item.squeeze(1), pitch) for item in predicted)  # type: ignore[return-value]
+
+
+def _clip(batch: int) -> Inputs:
+    return labels(batch, TEXT), torch.empty(batch, MELS, FRAMES, device="meta"), torch.empty(batch, FRAMES, device="meta")
+
+
+def specs() -> list[Spec]:
+    task = "speech synthesis"
+    clip = f"clips padded to {TEXT} characters and {FRAMES} frames"
+    return [
+        described(
+            "tacotron2", task, "tacotron", Tacotron2, _clip, _tacotron_loss, TACOTRON_RECIPE,
+            f"Shen et al. 2018, arXiv:1712.05884, and {NVIDIA}/Tacotron2", batches=(8, 16), sample_unit="clip", notes=(clip,),
+        ),
+        described(
+            "waveglow", task, "waveglow", WaveGlow,
+            lambda b: (torch.empty(b, MELS, 32, device="meta"), torch.empty(b, WAVEGLOW_SEGMENT, device="meta")),
+            lambda model, inputs: model(*inputs), WAVEGLOW_RECIPE,
+            f"Prenger et al. 2019, arXiv:1811.00002, and {NVIDIA}/Tacotron2", batches=(8, 16), sample_unit="segment",
+            notes=(f"segments of {WAVEGLOW_SEGMENT:,} audio samples",),
+        ),
+        described(
+            "fastpitch", task, "fastpitch", FastPitch,
+            lambda b: (labels(b, TEXT), torch.empty(b, TEXT, device="meta"), torch.empty(b, FRAMES, MELS, device="meta")),
+            _fastpitch_loss, FASTPITCH_RECIPE, f"Lancucki 2021, arXiv:2006.06873, and {NVIDIA}/FastPitch",
+            batches=(16, 32), sample_unit="clip", notes=(clip,),
+        ),
+    ]  # fmt: skip
