@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 
 import pytest
 from hypothesis import given
@@ -31,7 +31,7 @@ from planner.throughput.step import StepModel
 from planner.units import SECONDS_PER_HOUR, Interval
 
 HOUR = SECONDS_PER_HOUR
-NOW = datetime(2026, 11, 30, 12, 0, tzinfo=timezone.utc)
+NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 COLAB, KAGGLE, RETIRED = free_tiers()
 FREE = Named(frozenset(), None, regions=False)
 
