@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     ranked = answer(experiment, question(arguments, now), world, now)
     choice = pick(ranked, world.providers(), arguments.on, arguments.row)
     machine = choice.candidate.machine
-    explanation = explain(experiment, machine, world.local.machine)
+    explanation = explain(experiment, machine, world.local.machine, ranked.competition.knowledge)
     if arguments.output == "json":
         json.dump(_record(experiment, choice, explanation), sys.stdout, ensure_ascii=False, indent=1, allow_nan=False)
         sys.stdout.write("\n")

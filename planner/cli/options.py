@@ -83,6 +83,13 @@ def _add_machines(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--max-price-age", type=whole, default=365, metavar="DAYS", help="older prices are not ranked (365)"
     )
+    group.add_argument(
+        "--measured",
+        action="append",
+        default=[],
+        metavar="GPU=RATE",
+        help="samples/s you measured: 'RTX 3090=812', 'A100:8=9800,fp32,b128' (repeatable)",
+    )
     group.add_argument("--country", metavar="CODE", help="electricity price of a country: DE, US-NY (default EU)")
     group.add_argument("--electricity-price", type=not_negative, metavar="USD", help="per kWh, instead of a country's")
 
@@ -162,6 +169,7 @@ def question(arguments: argparse.Namespace, now: datetime) -> Question:
         country=arguments.country,
         electricity_usd_per_kwh=arguments.electricity_price,
         hour_value_usd=arguments.hour_value,
+        measured=tuple(arguments.measured),
         limits=Limits(
             deadline=parse_deadline(arguments.deadline, now) if arguments.deadline else None,
             budget_usd=arguments.budget,

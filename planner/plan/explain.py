@@ -6,6 +6,7 @@ from planner.experiment.experiment import Experiment
 from planner.hardware.machine import Cpu, Machine, cpu_machine
 from planner.plan.timeline import checkpoint_bytes
 from planner.throughput.estimate import StepEstimate
+from planner.throughput.evidence import Knowledge
 from planner.throughput.input_pipeline import decode_rate_per_vcpu, vcpus_needed
 from planner.throughput.kernels import ClassTime
 from planner.throughput.levers import Lever, levers
@@ -46,20 +47,22 @@ class Explanation(NamedTuple):
     stages: tuple[Stage, ...]
 
 
-def explain(experiment: Experiment, machine: Machine, fallback_cpu: Machine) -> Explanation:
+def explain(
+    experiment: Experiment, machine: Machine, fallback_cpu: Machine, knowledge: Knowledge | None = None
+) -> Explanation:
     """Take the step on ``machine`` apart. ``fallback_cpu`` stands beside it where its own CPU is not known."""
-    model = StepModel(experiment)
+    model = StepModel(experiment, knowledge)
     step = model.estimate(machine)
     if step.parts is None:
-        return Explanation(step, (), (), None, (), tuple(levers(experiment, machine)), ())
+        return Explanation(step, (), (), None, (), tuple(levers(experiment, machine, knowledge)), ())
     beside = _cpu_beside(machine, fallback_cpu)
     return Explanation(
         step=step,
         by_operation=tuple(model.operation_times(machine)),
         cpu_vs_gpu=_compared(experiment, machine, beside, step) if beside is not None else (),
         crossover_batch=_crossover(experiment, machine, beside) if beside is not None else None,
-        sensitivity=tuple(sensitivity(experiment, machine)),
-        levers=tuple(levers(experiment, machine)),
+        sensitivity=tuple(sensitivity(experiment, machine, knowledge)),
+        levers=tuple(levers(experiment, machine, knowledge)),
         stages=_stages(experiment, machine, step),
     )
 

@@ -27,7 +27,9 @@ class Answer(NamedTuple):
 def answer(experiment: Experiment, question: Question, world: World, now: datetime) -> Answer:
     """Rank everything the question allows. Raises InputError for a question that names something unknown."""
     competition = gather(experiment, question, world, now)
-    ranking = rank(experiment, StepModel(experiment), competition.candidates, competition.limits, now)
+    ranking = rank(
+        experiment, StepModel(experiment, competition.knowledge), competition.candidates, competition.limits, now
+    )
     best = recommend(ranking.rows, competition.limits, competition.named)
     return Answer(competition, ranking, best)
 

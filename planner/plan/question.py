@@ -23,6 +23,7 @@ class Question(NamedTuple):
     country: str | None = None
     electricity_usd_per_kwh: float | None = None
     hour_value_usd: float | None = None
+    measured: tuple[str, ...] = ()
     limits: Limits = NO_LIMITS
 
 

@@ -24,6 +24,8 @@ from planner.plan.question import DEFAULT_HOUR_VALUE_USD, Question, Where, resol
 from planner.plan.recommend import Named
 from planner.plan.search import Limits
 from planner.plan.timeline import CLOUD_SETUP_S, DOWNLOAD_BYTES_PER_S
+from planner.throughput.evidence import Knowledge
+from planner.throughput.own_measurements import knowledge_with
 from pricing.catalog import Catalog, open_catalog
 from pricing.errors import PricingError, UnknownPlaceError
 from pricing.query import OfferQuery
@@ -47,6 +49,7 @@ class Competition(NamedTuple):
     candidates: list[Candidate]
     limits: Limits
     named: Named
+    knowledge: Knowledge
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
 
@@ -77,6 +80,7 @@ def gather(experiment: Experiment, question: Question, world: World, now: dateti
     return Competition(
         candidates=candidates,
         limits=question.limits._replace(hour_value_usd=hour_value),
+        knowledge=knowledge_with(question.measured, experiment),
         named=Named(where.named, selection, regions=bool(question.regions)),
         assumptions=(
             *(selection.assumptions if selection else ()),

@@ -1,0 +1,68 @@
+"""The user's own measurements: 'RTX 3090=812' is a rate of the experiment in samples/s, and moves every estimate."""
+
+from collections.abc import Sequence
+from typing import get_args
+
+from planner.errors import InputError
+from planner.experiment.experiment import Experiment, Precision
+from planner.hardware.presets import machine_from_spec
+from planner.hardware.selection import resolve_count
+from planner.throughput.backtest import reference_of
+from planner.throughput.evidence import Knowledge, shipped_knowledge
+from planner.throughput.measurement import Measurement, Software
+
+FORM = "write GPU[:COUNT]=SAMPLES_PER_S[,PRECISION][,bBATCH], such as 'RTX 3090=812' or 'A100:8=9800,fp32,b128'"
+_MAX_BATCH = 1 << 24
+
+
+def knowledge_with(texts: Sequence[str], experiment: Experiment) -> Knowledge:
+    """What ships, and what the measurements teach, shrunk by the model's variances. Raises InputError."""
+    knowledge = shipped_knowledge()
+    if not texts:
+        return knowledge
+    references = []
+    for text in texts:
+        reference = reference_of(own_measurement(text, experiment), knowledge)
+        if reference is None:
+            raise InputError(f"nothing can be learnt from {text!r}: too little is known of that GPU")
+        references.append(reference)
+    return knowledge.with_references(references)
+
+
+def own_measurement(text: str, experiment: Experiment) -> Measurement:
+    """The measurement ``text`` states of the experiment's model with its software and optimizer. Raises InputError."""
+    gpu, equals, rest = text.rpartition("=")
+    if not equals or not gpu.strip():
+        raise InputError(f"cannot read the measurement {text!r}; {FORM}")
+    rate_text, *details = (word.strip() for word in rest.split(","))
+    try:
+        rate = float(rate_text)
+    except ValueError:
+        rate = 0.0
+    if not 0 < rate < 1e12:
+        raise InputError(f"the rate in {text!r} must be a number of samples/s greater than 0; {FORM}")
+    precision, batch = experiment.precision, experiment.batch_size_per_gpu
+    for word in details:
+        named = _precision(word)
+        if named is not None:
+            precision = named
+        elif word[:1] == "b" and word[1:].isdigit() and 0 < int(word[1:]) <= _MAX_BATCH:
+            batch = int(word[1:])
+        else:
+            raise InputError(f"cannot read {word!r} in the measurement {text!r}; {FORM}")
+    resolution, count = resolve_count(gpu.strip())
+    return Measurement(
+        workload=experiment.workload,
+        machine=machine_from_spec(gpu.strip(), resolution.accelerator.key, count),
+        precision=precision,
+        batch_size_per_gpu=batch,
+        samples_per_s=rate,
+        scope="step",
+        software=Software(channels_last=experiment.channels_last, compiled=experiment.compiled, tuned=experiment.tuned),
+        optimizer=experiment.optimizer,
+    )
+
+
+def _precision(word: str) -> Precision | None:
+    known: tuple[Precision, ...] = get_args(Precision)
+    return next((name for name in known if name == word.lower()), None)
