@@ -10,16 +10,20 @@ from planner.hardware.accelerator import Accelerator
 from planner.hardware.catalog import accelerator, accelerators
 from planner.hardware.cpus import cpu
 from planner.hardware.interconnect import LinkKind, Network, link
-from planner.hardware.machine import Machine, cpu_machine
+from planner.hardware.machine import Cpu, Machine, cpu_machine
 from planner.plan.candidates import Candidate, Tariff
 from planner.units import GIB
 from pricing.offer import InstanceType, Offer
 from pricing.query import OfferQuery, matches, unranked_reason
 
+_TWO_THREADS_A_CORE = frozenset({"Zen4-Genoa", "Zen5-Turin"})
+_SELL_THREADS = frozenset({"gcp", "azure"})
+_AZURE_WHOLE_CORES = ("Standard_F", "Standard_N")
+
 
 def cloud_machine(kind: InstanceType, num_nodes: int = 1) -> tuple[Machine, str]:
     """The machine behind an instance type, and why it cannot be planned with ("" where it can)."""
-    host = cpu(kind.cpu) if kind.cpu else None
+    host = rented_cpu(kind)
     ram_bytes = kind.memory_gib * GIB if kind.memory_gib else None
     blocked = ""
     if kind.accelerator in accelerators():
@@ -44,6 +48,22 @@ def cloud_machine(kind: InstanceType, num_nodes: int = 1) -> tuple[Machine, str]
         local_disk_bytes=kind.local_disk_gb * 1e9 if kind.local_disk_gb is not None else None,
     )
     return machine, blocked
+
+
+def rented_cpu(kind: InstanceType) -> Cpu | None:
+    """The CPU behind an instance type, its vCPUs a core as its provider counts them; None where it is not known.
+
+    The table of CPUs counts Zen 4 and Zen 5 as AWS does (7a, 8a: a vCPU is a core). Google and Azure sell them by the
+    thread, but for the Azure series whose documentation says that they run without simultaneous multithreading.
+    """
+    if not kind.cpu:
+        return None
+    host = cpu(kind.cpu)
+    if host.key not in _TWO_THREADS_A_CORE or kind.provider not in _SELL_THREADS:
+        return host
+    if kind.provider == "azure" and kind.instance_type.startswith(_AZURE_WHOLE_CORES):
+        return host
+    return host._replace(vcpus_per_core=2)
 
 
 def _network(kind: InstanceType) -> Network | None:
