@@ -20,7 +20,7 @@ def _tokens(batch: int, length: int) -> torch.Tensor:
     return torch.empty(batch, length, dtype=torch.long, device="meta")
 
 
-def _make(auto_class: str, config: Any, attention: str = "sdpa") -> Any:
+def make_pretrained_class(auto_class: str, config: Any, attention: str = "sdpa") -> Any:
     import transformers
     from transformers import masking_utils
 
@@ -37,7 +37,7 @@ def causal_lm_spec(
     """Next-token training on ``length`` tokens, labels everywhere; a sample is one sequence."""
 
     def build() -> Step:
-        return Step(_make("AutoModelForCausalLM", make_config()), lambda batch: (_tokens(batch, length),), _next_token_loss)
+        return Step(make_pretrained_class("AutoModelForCausalLM", make_config()), lambda batch: (_tokens(batch, length),), _next_token_loss)
 
     return _sequence_spec(name, "language modelling", family, build, length, recipe, cited)
 
@@ -56,7 +56,7 @@ def encoder_spec(
     task = {"MaskedLM": "language pretraining"}.get(head, "text classification")
 
     def build() -> Step:
-        model = _make(f"AutoModelFor{head}", make_config(), attention)
+        model = make_pretrained_class(f"AutoModelFor{head}", make_config(), attention)
         return Step(model, lambda batch: (_tokens(batch, length),), _head_loss(head))
 
     return _sequence_spec(name, task, family, build, length, recipe, cited)
@@ -90,7 +90,7 @@ def span_spec(
     """Question answering as in Devlin et al. 2019: cross entropy over the start and the end position."""
 
     def build() -> Step:
-        model = SpanPredictor(_make("AutoModel", make_config(), attention))
+        model = SpanPredictor(make_pretrained_class("AutoModel", make_config(), attention))
         return Step(model, lambda batch: (_tokens(batch, length),), _span_loss)
 
     return _sequence_spec(name, "question answering", family, build, length, recipe, cited)
@@ -129,7 +129,7 @@ def pretraining_spec(
     """Masked words (``masked`` of ``length``) and next sentence; attention scores stored."""
 
     def build() -> Step:
-        model = MaskedPretrainer(_make("AutoModel", make_config(), "eager"), masked)
+        model = MaskedPretrainer(make_pretrained_class("AutoModel", make_config(), "eager"), masked)
         return Step(model, lambda batch: (_tokens(batch, length),), _pretraining_loss)
 
     return _sequence_spec(name, "language pretraining", family, build, length, recipe, cited)
@@ -160,7 +160,7 @@ def seq2seq_spec(
         def inputs(batch: int) -> Inputs:
             return _tokens(batch, lengths[0]), _tokens(batch, lengths[1])
 
-        return Step(_make("AutoModelForSeq2SeqLM", make_config()), inputs, _seq2seq_loss)
+        return Step(make_pretrained_class("AutoModelForSeq2SeqLM", make_config()), inputs, _seq2seq_loss)
 
     return _sequence_spec(name, "text to text", family, build, lengths[0], recipe, cited)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from tools.zoo import recipes
@@ -227,7 +228,13 @@ def _text_to_text() -> list[Spec]:
     ]  # fmt: skip
     bart = "Lewis et al. 2019, arXiv:1910.13461"
     base = {"d_model": 768, "encoder_layers": 6, "decoder_layers": 6, "encoder_attention_heads": 12, "decoder_attention_heads": 12, "encoder_ffn_dim": 3072, "decoder_ffn_dim": 3072}  # noqa: E501
+    big = {"vocab_size": 33712, "d_model": 1024, "encoder_layers": 6, "decoder_layers": 6, "encoder_attention_heads": 16, "decoder_attention_heads": 16, "encoder_ffn_dim": 4096, "decoder_ffn_dim": 4096}  # noqa: E501
+    translation = "Vaswani et al. 2017, arXiv:1706.03762, and NVIDIA DeepLearningExamples PyTorch/Translation/Transformer"
     specs += [
+        replace(
+            seq2seq_spec("transformer-big", "transformer", config("BartConfig", **big), (30, 30), recipes.TRANSFORMER, translation),
+            batches=(256, 512),  # sentences are short: thousands of tokens are hundreds of pairs
+        ),
         seq2seq_spec("bart-base", "bart", config("BartConfig", **base), (1024, 128), recipes.BART, bart),
         seq2seq_spec("bart-large", "bart", config("BartConfig"), (1024, 128), recipes.BART, bart),
     ]

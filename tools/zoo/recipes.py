@@ -44,3 +44,7 @@ PYTHIA = Recipe("pile", 4, 1024, "adamw", "Biderman et al. 2023, arXiv:2304.0137
 BERT_GLUE = Recipe("glue", 32, 32, "adamw", "Devlin et al. 2019, arXiv:1810.04805 (fine-tuning in steps of 16 or 32)")
 BART = Recipe("cnn-dailymail", 8, 64, "adamw", "Lewis et al. 2019, arXiv:1910.13461 (fine-tuning for summaries)")
 MOE = Recipe("slimpajama", 1, 15360, "adamw", "DeepSeek-AI 2024, arXiv:2412.19437 (15,360 sequences of 4,096 tokens at most)")
+TRANSFORMER = Recipe(
+    "wmt14-en-de", 170, 16384, "adam",
+    "NVIDIA DeepLearningExamples PyTorch/Translation/Transformer (5,120 tokens per GPU); Ott et al. 2018, arXiv:1806.00187",
+)  # fmt: skip

@@ -21,6 +21,15 @@ DLRM_TABLES = (
     4, 968, 15, 8_165_896, 2_675_940, 7_156_453, 302_516, 12_022, 97, 35,
 )  # fmt: skip
 
+# Hash buckets and embedding widths of the categorical columns of Outbrain Click Prediction.
+OUTBRAIN_TABLES = (
+    (300_000, 128), (250_000, 128), (100_000, 128), (5_000, 128), (2_500, 128), (4_000, 64), (4_000, 64), (2_500, 64),
+    (2_000, 64), (1_000, 64), (1_000, 64), (300, 64), (4, 19),
+)  # fmt: skip
+WIDE_DEEP_RECIPE = Recipe(
+    None, 131_072, 131_072, "adam", "NVIDIA DeepLearningExamples TensorFlow2/Recommendation/WideAndDeep (131,072 in all)"
+)
+
 
 class NeuMF(nn.Module):
     """He et al. 2017: a matrix factorisation of width 64 beside an MLP 256-256-128-64."""
@@ -87,6 +96,29 @@ class DLRM(nn.Module):
         return rows  # type: ignore[no-any-return]
 
 
+class WideAndDeep(nn.Module):
+    """Cheng et al. 2016 as NVIDIA runs it on Outbrain: 13 tables, 13 numbers, a linear part beside an MLP of 5 x 1,024."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.deep_tables = nn.ModuleList(nn.Embedding(rows, width) for rows, width in OUTBRAIN_TABLES)
+        self.wide_tables = nn.ModuleList(nn.Embedding(rows, 1) for rows, _ in OUTBRAIN_TABLES)
+        self.wide_numbers = nn.Linear(13, 1)
+        width = 13 + sum(width for _, width in OUTBRAIN_TABLES)
+        self.deep = nn.Sequential(_mlp(width, 1024, 1024, 1024, 1024, 1024), nn.Linear(1024, 1))
+
+    def forward(self, numerical: torch.Tensor, categories: torch.Tensor) -> torch.Tensor:
+        columns = categories.unbind(1)
+        deep = [table(column) for table, column in zip(self.deep_tables, columns, strict=True)]
+        wide = [table(column) for table, column in zip(self.wide_tables, columns, strict=True)]
+        output = self.deep(torch.cat((numerical, *deep), 1)) + self.wide_numbers(numerical) + torch.cat(wide, 1).sum(1, keepdim=True)
+        return output.squeeze(1)  # type: ignore[no-any-return]
+
+
+def _page_views(batch: int) -> Inputs:
+    return torch.empty(batch, 13, device="meta"), labels(batch, 13), torch.empty(batch, device="meta")
+
+
 def _clicks(batch: int) -> Inputs:
     return torch.empty(batch, 13, device="meta"), labels(batch, 26), torch.empty(batch, device="meta")
 
@@ -101,6 +133,11 @@ def specs() -> list[Spec]:
         described(
             "dlrm", "recommendation", "dlrm", DLRM, _clicks, _binary_loss, DLRM_RECIPE,
             "Naumov et al. 2019, arXiv:1906.00091, and NVIDIA DeepLearningExamples PyTorch/Recommendation/DLRM",
-            batches=(8_192, 16_384), sample_unit="sample",
+            batches=(65_536, 131_072), sample_unit="sample",
+        ),
+        described(
+            "wide-and-deep", "recommendation", "wide-and-deep", WideAndDeep, _page_views, _binary_loss, WIDE_DEEP_RECIPE,
+            "Cheng et al. 2016, arXiv:1606.07792, and NVIDIA DeepLearningExamples TensorFlow2/Recommendation/WideAndDeep",
+            batches=(65_536, 131_072), sample_unit="sample",
         ),
     ]  # fmt: skip

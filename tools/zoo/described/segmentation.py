@@ -187,6 +187,12 @@ def specs() -> list[Spec]:
             batches=(2, 4), sample_unit="volume",
         ),
         described(
+            "unet3d", task, "unet", lambda: DynamicUNet(3, 1, 3, 6, 320),
+            lambda b: (_volumes(b, 1, 128), labels(b, 128, 128, 128)), _dice_and_entropy,
+            NNUNET_3D_RECIPE, "MLPerf training v1.0 image_segmentation (KiTS19, 128 x 128 x 128)",
+            batches=(2, 4), sample_unit="volume",
+        ),
+        described(
             "vnet", task, "vnet", VNet, lambda b: (_volumes(b, 1, 32), labels(b, 32, 32, 32)), _dice_and_entropy,
             VNET_RECIPE, "Milletari et al. 2016, arXiv:1606.04797, and NVIDIA DeepLearningExamples TensorFlow/Segmentation/VNet",
             batches=(8, 16), sample_unit="volume",
