@@ -210,6 +210,8 @@ class Store:
     def publish(self, packaged: Catalog) -> None:
         """Write the view that a Catalog reads: what was observed laid over the packaged snapshot."""
         with self._writing() as connection:
+            if dict(connection.execute("select key, value from meta")).get("published") == self._state(packaged):
+                return
             try:
                 contents = self._merged(connection, packaged)
             except (ValueError, TypeError, LookupError) as error:
@@ -240,8 +242,7 @@ class Store:
         meta = dict(packaged.rows("meta"))
         if steps:
             (meta["interruptions_as_of"],) = connection.execute("select max(as_of) from live_steps").fetchone()
-        (count,) = connection.execute("select count from observations").fetchone()
-        meta |= {"schema": SCHEMA_VERSION, "published": f"{fingerprint(packaged.path)} {count}"}
+        meta |= {"schema": SCHEMA_VERSION, "published": self._state(packaged)}
         known_sources = packaged.rows("sources")
         names = {name for name, *_ in known_sources}
         feeds = connection.execute("select distinct price_source from observed").fetchall()
@@ -254,6 +255,11 @@ class Store:
             measured=packaged.rows("measured_interruptions"),
             meta=meta,
         )
+
+    def _state(self, packaged: Catalog) -> str:
+        """Of which snapshot and how many observations a view is."""
+        (count,) = self._connection.execute("select count from observations").fetchone()
+        return f"{fingerprint(packaged.path)} {count}"
 
     def readings(self) -> list[Reading]:
         """How each feed went for each region, by provider, feed and region."""

@@ -123,7 +123,7 @@ class BulkSieve:
 
     def _after_header(self, lines: Iterator[bytes]) -> Iterator[bytes]:
         for line in lines:
-            self._seen += 1
+            self._seen += bool(line)
             if line.startswith(b'"SKU"'):
                 names = next(csv.reader([line.decode("utf-8", "replace")]))
                 self._columns = {name: number for number, name in enumerate(names)}

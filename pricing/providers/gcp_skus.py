@@ -33,7 +33,7 @@ DECOYS = (
     "upgrade",
     "extended",
 )
-_SPOT_WORDS = ("spot preemptible ", " attached to spot preemptible vms", " attached to preemptible vms", "preemptible ")
+_SPOT_WORDS = (" attached to spot preemptible vms", " attached to preemptible vms", "spot preemptible ", "preemptible ")
 _UNITS = {"h": 1, "GiBy.h": 1, "GiBy.mo": HOURS_PER_MONTH}
 
 
@@ -90,7 +90,7 @@ def part_of(description: str, usage_type: str) -> Part | None:
         return None
     spot = usage_type == "Preemptible" or "preemptible" in text
     for words in _SPOT_WORDS:
-        text = text.replace(words, "" if words.endswith(" ") else " ")
+        text = text.replace(words, "")
     text = text.partition(" running in ")[0].replace("nvidia ", "").replace("tesla ", "")
     return Part(_tpu(text) or " ".join(text.split()), spot)
 

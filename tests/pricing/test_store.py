@@ -16,6 +16,7 @@ from pricing.errors import PricingError
 from pricing.offer import Offer, Quarantined
 from pricing.sanity import PURCHASES
 from pricing.store import Observation, Store, StoreError, known_prices, open_store
+from tests.pricing.reading import laid_over, small
 from tests.pricing.samples import MACHINE, OFFER, priced
 
 SEEN = "2026-11-30T10:00:00+00:00"
@@ -30,8 +31,8 @@ def refreshed(path: Path, *seen: Observation) -> Catalog:
     with open_store(path) as store:
         for each in seen:
             store.apply(each, {})
-        store.publish(open_catalog())
-    return open_catalog(store=path)
+        store.publish(small())
+    return laid_over(path)
 
 
 def price_of(catalog: Catalog, instance_type: str, region: str, purchase: str = "on_demand") -> dict[str | None, Offer]:
@@ -50,7 +51,7 @@ def test_a_newer_observation_wins_and_the_rest_stays(tmp_path: Path) -> None:
     catalog = refreshed(tmp_path / "prices.sqlite", observation(priced(T4, "0.6")))
     assert price_of(catalog, "g4dn.xlarge", "us-east-1")[None].price == "0.6"
     assert price_of(catalog, "g4dn.xlarge", "us-east-2")[None].price == "0.526"
-    assert len(catalog.offers()) == len(open_catalog().offers())
+    assert len(catalog.offers()) == len(small().offers())
     assert catalog.notices == ()
 
 
@@ -88,7 +89,7 @@ def test_the_later_of_two_observations_wins_whatever_the_order(tmp_path: Path) -
 
 def test_a_change_is_remembered_with_what_was_known(tmp_path: Path) -> None:
     with open_store(tmp_path / "prices.sqlite") as store:
-        known = known_prices(open_catalog().offers(PURCHASES))
+        known = known_prices(small().offers(PURCHASES))
         changes = store.apply(observation(priced(T4, "0.6")), known)
         assert [(change.old_price, change.new_price) for change in changes] == [("0.526", "0.6")]
         assert store.apply(observation(priced(T4, "0.5260")), known) == []
@@ -131,11 +132,11 @@ def test_confirming_dates_the_rows_anew_and_failing_keeps_them(tmp_path: Path) -
         assert store.confirm("aws price list", "aws", "us-east-1", "2026-12-05T00:00:00+00:00") == 1
         store.note_failure("aws price list", "aws", "us-east-1", "2026-12-06T00:00:00+00:00", "timed out")
         store.note_failure("azure", "azure", "eastus", "2026-12-06T00:00:00+00:00", "no route")
-        store.publish(open_catalog())
+        store.publish(small())
         aws, azure = store.readings()
         assert (aws.read_at[:10], aws.problem, aws.offers) == ("2026-12-05", "timed out", 1)
         assert (azure.read_at, azure.problem) == ("", "no route")
-    row = price_of(open_catalog(store=tmp_path / "prices.sqlite"), "g4dn.xlarge", "us-east-1")[None]
+    row = price_of(laid_over(tmp_path / "prices.sqlite"), "g4dn.xlarge", "us-east-1")[None]
     assert (row.price, row.price_as_of) == ("0.6", "2026-12-05")
 
 
@@ -151,7 +152,7 @@ def test_what_was_applied_but_not_published_shows_anyway(tmp_path: Path) -> None
     path = tmp_path / "prices.sqlite"
     with open_store(path) as store:
         store.apply(observation(priced(T4, "0.6")), {})
-    assert price_of(open_catalog(store=path), "g4dn.xlarge", "us-east-1")[None].price == "0.6"
+    assert price_of(laid_over(path), "g4dn.xlarge", "us-east-1")[None].price == "0.6"
 
 
 def test_only_the_owner_may_read_it(tmp_path: Path) -> None:
@@ -177,7 +178,7 @@ def test_a_damaged_store_is_set_aside_and_the_snapshot_answers(
     path = tmp_path / "prices.sqlite"
     refreshed(path, observation(priced(T4, "0.6")))
     damage(path)
-    catalog = open_catalog(store=path)
+    catalog = laid_over(path)
     assert price_of(catalog, "g4dn.xlarge", "us-east-1")[None].price == "0.526"
     assert len(catalog.notices) == 1
     assert "damaged" in catalog.notices[0]
@@ -194,13 +195,13 @@ def test_values_that_are_not_prices_count_as_damage(tmp_path: Path) -> None:
     connection.execute("update observations set count = 99")
     connection.commit()
     connection.close()
-    assert "damaged" in open_catalog(store=path).notices[0]
+    assert "damaged" in laid_over(path).notices[0]
 
 
 def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     path = tmp_path / "prices.sqlite"
     path.touch()
-    assert open_catalog(store=path).notices == ()
+    assert laid_over(path).notices == ()
 
 
 def test_tables_of_another_program_are_set_aside(tmp_path: Path) -> None:
@@ -223,7 +224,7 @@ def test_a_store_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(StoreError, match="another version"):
         open_store(path)
-    catalog = open_catalog(store=path)
+    catalog = laid_over(path)
     assert "another version" in catalog.notices[0]
     assert path.exists()
 
@@ -248,7 +249,7 @@ def _apply_many(path: Path, region: str) -> None:
         for number in range(20):
             rows = [priced(T4, f"0.{number + 1}")._replace(instance_type=f"g4dn.{size}") for size in range(20)]
             store.apply(observation(*(row._replace(region=region) for row in rows), region=region), {})
-        store.publish(open_catalog())
+        store.publish(small())
 
 
 def test_two_processes_write_at_once(tmp_path: Path) -> None:
