@@ -104,6 +104,8 @@ class BulkSieve:
             yield from self._sift([self._tail])
         if not self._columns:
             raise FeedError(f"{SOURCE}: no header line, so this is not the price list")
+        if self._tail and len(_fields(self._tail)) < len(self._columns):
+            raise FeedError(f"{SOURCE}: the file ends in the middle of a line", again=True)
 
     def _sift(self, lines: Iterable[bytes]) -> Iterator[Row]:
         if not self._columns:
@@ -125,8 +127,7 @@ class BulkSieve:
         for line in lines:
             self._seen += bool(line)
             if line.startswith(b'"SKU"'):
-                names = next(csv.reader([line.decode("utf-8", "replace")]))
-                self._columns = {name: number for number, name in enumerate(names)}
+                self._columns = {name: number for number, name in enumerate(_fields(line))}
                 missing = [name for name in _NEEDED if name not in self._columns]
                 if missing:
                     raise FeedError(f"{SOURCE}: the column {missing[0]!r} is missing")
@@ -137,10 +138,7 @@ class BulkSieve:
 
     def _row(self, line: bytes) -> Row | None:
         """The row where it is the price of an hour of a plain Linux machine, None otherwise."""
-        try:
-            fields = next(csv.reader([line.decode("utf-8", "replace")]))
-        except csv.Error:
-            return None
+        fields = _fields(line)
         if len(fields) < len(self._columns):
             return None
         get = {name: fields[number] for name, number in self._columns.items()}
@@ -167,6 +165,14 @@ class BulkSieve:
             currency=get["Currency"],
             is_accelerated=is_accelerated(get.get("Instance Family")),
         )
+
+
+def _fields(line: bytes) -> list[str]:
+    """The fields of one line; none where it is no CSV."""
+    try:
+        return next(csv.reader([line.decode("utf-8", "replace")]), [])
+    except csv.Error:
+        return []
 
 
 def is_accelerated(instance_family: str | None) -> bool:

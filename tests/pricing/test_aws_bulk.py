@@ -189,9 +189,10 @@ def test_what_is_no_price_list_is_one_sentence(content: bytes, said: str) -> Non
         sifted(content)
 
 
-def test_half_a_line_is_no_row() -> None:
-    content = bulk_file(bulk_row())
-    assert sifted(content[:-200]) == []
+def test_a_file_that_ends_in_a_line_is_not_whole() -> None:
+    with pytest.raises(FeedError, match="ends in the middle of a line") as raised:
+        sifted(bulk_file(bulk_row())[:-200])
+    assert raised.value.again
 
 
 def test_the_file_is_read_from_its_place(server: Loopback, known: Known) -> None:

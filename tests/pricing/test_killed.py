@@ -1,0 +1,26 @@
+"""A refresh killed at any point loses nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_seventy_refreshes_killed_at_random_leave_whole_regions_only(tmp_path: Path) -> None:
+    script = Path(__file__).with_name("kill_loop.py")
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path / "prices.sqlite"), "70"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    rounds, _, killed, _, newest = done.stdout.split()
+    assert rounds == "70"
+    assert int(killed) >= 50
+    assert int(newest) > 10, "no killed refresh ever got as far as writing"
