@@ -1,4 +1,4 @@
-"""Build the shipped zoo (planner/data/zoo.jsonl, zoo_index.csv and model_aliases.csv) by tracing every model on the meta device.
+"""Build the shipped zoo (planner/data/zoo.jsonl, zoo_index.csv and model_aliases.csv) by tracing on the meta device.
 
     python tools/build_zoo.py --cache DIR [--only GLOB] [--check]
 
@@ -63,7 +63,9 @@ def trace_all(cache: Path, pattern: str) -> list[Workload]:
         try:
             workloads.append(workload_of(spec, cache))
         except Exception as error:  # any library may fail on any model: name it and go on
-            print(f"not traced: {spec.name}: {type(error).__name__}: {str(error).splitlines()[0][:150]}", file=sys.stderr)
+            print(
+                f"not traced: {spec.name}: {type(error).__name__}: {str(error).splitlines()[0][:150]}", file=sys.stderr
+            )
     return workloads
 
 

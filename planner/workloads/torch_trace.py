@@ -3,7 +3,7 @@
 The model runs on the meta device: shapes flow, numbers do not. A dispatch mode sees every ATen operation of forward
 and of autograd's backward; a function mode above autograd inserts the casts CUDA autocast would insert and replaces
 what the meta device would decompose differently from a GPU (attention, recurrent layers, dropout, half softmax).
-Every quantity is linear in the batch size, so two batch sizes determine it.
+Every quantity is linear in the batch size, so two batch sizes determine it (``compaction`` draws the lines).
 
 This file needs only torch: it also runs by itself inside a user's interpreter.
 """
@@ -23,8 +23,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 HALF = torch.bfloat16
 ALLOCATION_GRAIN_BYTES = 512  # the CUDA caching allocator rounds every block up to this
-REFERENCE_BATCH = 64  # where arithmetic intensity is compared when operations are merged
-GEMM_CLASSES = ("conv", "gconv", "mm", "bmm", "sdpa", "rnn")
 
 
 class OpRow(NamedTuple):
@@ -49,33 +47,16 @@ class StepTrace(NamedTuple):
     saved_bytes: int
 
 
-class LinearRow(NamedTuple):
-    """Operations merged, as ``fixed + per_sample * B``; the fields of ``Workload.operations`` in the same order."""
-
-    op_class: str
-    phase: str
-    element_bytes: int
-    width: float
-    groups: int
-    kernel_size: int
-    flops: tuple[float, float]
-    bytes: tuple[float, float]
-    kernels: float
+# --- what an ATen operation is ---------------------------------------------------------------------------------------
 
 
-def is_gemm(op_class: str) -> bool:
-    """Whether the class computes on matrix units, so that shape and arithmetic intensity matter to its speed."""
-    return op_class.startswith(GEMM_CLASSES)
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
 
-def is_depthwise(op_class: str) -> bool:
-    return op_class.startswith("dw")
-
-
-# --- what an ATen operation is ------------------------------------------------------------------------------------
-
-_FREE = frozenset(
-    ["empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted", "resize_", "set_", "detach_", "alias", "_local_scalar_dense", "sym_size", "sym_numel", "sym_stride", "sym_storage_offset", "is_same_size"]
+_FREE = _names(
+    "empty empty_like empty_strided new_empty new_empty_strided empty_permuted resize_ set_ detach_ alias "
+    "_local_scalar_dense sym_size sym_numel sym_stride sym_storage_offset is_same_size"
 )
 _CLASS_BY_NAME = {
     name: op_class
@@ -105,13 +86,17 @@ _CLASS_BY_NAME = {
     }.items()
     for name in names.split()
 }
-_LOW_PRECISION = frozenset(
-    ["linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution", "_convolution", "matmul", "mm", "mv", "bmm", "baddbmm", "addmm", "addbmm", "addmv", "einsum", "prelu", "chain_matmul", "multi_dot", "conv_tbc", "bilinear"]
+_LOW_PRECISION = _names(
+    "linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d convolution _convolution "
+    "matmul mm mv bmm baddbmm addmm addbmm addmv einsum prelu chain_matmul multi_dot conv_tbc bilinear"
 )
-_FULL_PRECISION = frozenset(
-    ["layer_norm", "group_norm", "nll_loss", "nll_loss_nd", "nll_loss2d", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "pow", "rpow", "exp", "expm1", "log", "log10", "log1p", "log2", "rsqrt", "reciprocal", "norm", "renorm", "softplus", "dist", "cdist", "pdist", "cosine_similarity", "cosine_embedding_loss", "margin_ranking_loss", "hinge_embedding_loss", "triplet_margin_loss", "poisson_nll_loss", "erfinv", "acos", "asin", "cosh", "sinh", "tan", "binary_cross_entropy_with_logits", "soft_margin_loss", "multi_margin_loss", "ctc_loss"]
+_FULL_PRECISION = _names(
+    "layer_norm group_norm nll_loss nll_loss_nd nll_loss2d mse_loss l1_loss smooth_l1_loss huber_loss kl_div pow "
+    "rpow exp expm1 log log10 log1p log2 rsqrt reciprocal norm renorm softplus dist cdist pdist cosine_similarity "
+    "cosine_embedding_loss margin_ranking_loss hinge_embedding_loss triplet_margin_loss poisson_nll_loss erfinv "
+    "acos asin cosh sinh tan binary_cross_entropy_with_logits soft_margin_loss multi_margin_loss ctc_loss"
 )
-_WIDENING = frozenset(["sum", "prod", "cumsum", "cumprod"])  # read half, accumulate and return fp32 in the one kernel
+_WIDENING = _names("sum prod cumsum cumprod")  # read half, accumulate and return fp32 in the one kernel
 _RECURRENT_GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 
 
@@ -272,9 +257,7 @@ class Recorder(TorchDispatchMode):
         kernel_size: int = 0,
         kernels: float = 1,
     ) -> None:
-        self.rows.append(
-            OpRow(op_class, self.phase, element_bytes, width, groups, kernel_size, flops, moved, kernels)
-        )
+        self.rows.append(OpRow(op_class, self.phase, element_bytes, width, groups, kernel_size, flops, moved, kernels))
 
     def _bytes_moved(
         self, name: str, args: tuple[Any, ...], inputs: list[torch.Tensor], outputs: list[torch.Tensor]
@@ -282,7 +265,9 @@ class Recorder(TorchDispatchMode):
         """Read + written; look-ups read the rows they fetch, never the whole table."""
         written = sum(map(_nbytes, outputs))
         if name in ("embedding", "index", "index_select", "gather", "_embedding_bag"):
-            fetched = args[1].numel() * args[0].shape[-1] * args[0].element_size() if name == "_embedding_bag" else written
+            fetched = (
+                args[1].numel() * args[0].shape[-1] * args[0].element_size() if name == "_embedding_bag" else written
+            )
             return written + fetched + sum(_nbytes(tensor) for tensor in inputs[1:])
         if name in ("index_add_", "index_put_", "scatter_", "scatter_add_"):
             return 2 * _nbytes(inputs[-1]) + sum(_nbytes(tensor) for tensor in inputs[1:])
@@ -353,11 +338,11 @@ def _memory_class(name: str, inputs: list[torch.Tensor], outputs: list[torch.Ten
     return _CLASS_BY_NAME.get(name, "ew")
 
 
-# --- what CUDA would run, where the meta device differs ---------------------------------------------------------------
+# --- what CUDA would run, where the meta device differs --------------------------------------------------------------
 
 
 class _Attention(torch.autograd.Function):
-    """Fused attention: 2 matrix products forward, 5 backward (Dao et al. 2022, arXiv:2205.14135); scores never stored."""
+    """Fused attention: 2 matrix products forward, 5 backward (Dao et al. 2022, arXiv:2205.14135), no stored scores."""
 
     @staticmethod
     def forward(ctx: Any, recorder: Recorder, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
@@ -391,7 +376,9 @@ class _Recurrent(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, recorder: Recorder, shape: _RecurrentShape, data: torch.Tensor, *weights: torch.Tensor) -> Any:
+    def forward(
+        ctx: Any, recorder: Recorder, shape: _RecurrentShape, data: torch.Tensor, *weights: torch.Tensor
+    ) -> Any:
         positions, width = data.shape[:-1], shape.hidden * shape.directions
         out = data.new_empty((*positions, width))
         states = data.new_empty((shape.layers * shape.directions, shape.batch, shape.hidden))
@@ -512,7 +499,9 @@ class CudaSemantics(TorchFunctionMode):
         wanted = kwargs.get("dtype", args[2] if len(args) > 2 else None)
         fused = torch._log_softmax if "log" in func.__name__ else torch._softmax
         axis = kwargs.get("dim", args[1] if len(args) > 1 else None)
-        if (data.dtype == HALF and wanted == torch.float32) or (self._casting() and data.dtype == HALF and wanted is None):
+        if (data.dtype == HALF and wanted == torch.float32) or (
+            self._casting() and data.dtype == HALF and wanted is None
+        ):
             return fused(data, axis, True)
         return func(*args, **kwargs)
 
@@ -527,7 +516,7 @@ class CudaSemantics(TorchFunctionMode):
         return F.nll_loss(log_probabilities, target, weight, ignore_index=kwargs.get("ignore_index", -100))
 
     def _recurrent(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Called as (data, hx, weights, bias, layers, ...) or, packed, (data, batch_sizes, hx, weights, bias, layers, ...)."""
+        """Called as (data, hx, weights, bias, layers, ...); packed with the batch sizes between data and hx."""
         packed = isinstance(args[1], torch.Tensor) and isinstance(args[3], (list, tuple))
         weights, layers = (args[3], args[5]) if packed else (args[2], args[4])
         bidirectional = args[8] if packed else args[7]
@@ -567,7 +556,7 @@ def _torch_as_on_cuda(*, autocast: bool) -> Iterator[None]:
             setattr(module, name, original)
 
 
-# --- the step ----------------------------------------------------------------------------------------------------------
+# --- the step --------------------------------------------------------------------------------------------------------
 
 Inputs = tuple[Any, ...]
 StepLoss = Callable[[torch.nn.Module, Inputs], torch.Tensor]
@@ -599,100 +588,41 @@ def trace_step(model: torch.nn.Module, inputs: Inputs, loss: StepLoss, *, autoca
     return StepTrace(recorder.rows, live.peak_bytes, saved_bytes)
 
 
-def fit_linear(first: float, second: float, batches: tuple[int, int]) -> tuple[float, float]:
-    """``fixed, per_sample`` of the line through the values at the two batch sizes."""
-    slope = (second - first) / (batches[1] - batches[0])
-    return first - slope * batches[0], slope
-
-
-def linear_rows(first: Sequence[OpRow], second: Sequence[OpRow], batches: tuple[int, int]) -> list[LinearRow]:
-    """The same operations at two batch sizes, as lines. Raises ValueError when the graph changed with the batch."""
-    if len(first) != len(second):
-        raise ValueError(f"the step has {len(first)} operations at batch {batches[0]}, {len(second)} at {batches[1]}")
-    rows = []
-    for a, b in zip(first, second, strict=True):
-        if a.op_class != b.op_class:
-            raise ValueError(f"operation {a.op_class} became {b.op_class} when the batch grew")
-        flops, moved = fit_linear(a.flops, b.flops, batches), fit_linear(a.bytes, b.bytes, batches)
-        rows.append(LinearRow(*a[:6], flops, moved, a.kernels))
-    return rows
-
-
-def compact(rows: Iterable[LinearRow], reference_batch: int = REFERENCE_BATCH) -> list[LinearRow]:
-    """Merge rows that any efficiency model sees alike; sums of FLOPs, bytes and kernels are kept.
-
-    Matrix and depthwise classes merge when phase, class, element size, shape key and half-octave of arithmetic
-    intensity agree; classes bound by memory merge over everything but phase, class and element size.
-    """
-    merged: dict[tuple[Any, ...], LinearRow] = {}
-    for row in rows:
-        key = (*row[:6], _half_octave(row, reference_batch))
-        known = merged.get(key)
-        merged[key] = row if known is None else _add_rows(known, row)
-    return [merged[key] for key in sorted(merged)]
-
-
-def _half_octave(row: LinearRow, batch: int) -> int:
-    flops = row.flops[0] + row.flops[1] * batch
-    if flops <= 0 or not (is_gemm(row.op_class) or is_depthwise(row.op_class)):
-        return 0
-    return round(2 * math.log2(flops / (row.bytes[0] + row.bytes[1] * batch)))
-
-
-def _add_rows(a: LinearRow, b: LinearRow) -> LinearRow:
-    return a._replace(
-        flops=(a.flops[0] + b.flops[0], a.flops[1] + b.flops[1]),
-        bytes=(a.bytes[0] + b.bytes[0], a.bytes[1] + b.bytes[1]),
-        kernels=a.kernels + b.kernels,
-    )
-
-
-class WorkloadTrace(NamedTuple):
-    """What a trace can know of a model; recipe, data set and names come from elsewhere."""
+class ModelTrace(NamedTuple):
+    """A model's parameters, and its step at each batch size in mixed precision and in fp32."""
 
     parameters: int
     trainable_parameters: int
     embedding_parameters: int
     parameter_tensors: int
-    rows: list[LinearRow]
-    amp_live: tuple[float, float]
-    amp_saved: tuple[float, float]
-    fp32_live: tuple[float, float]
-    fp32_saved: tuple[float, float]
+    amp: tuple[StepTrace, ...]
+    fp32: tuple[StepTrace, ...]
 
 
-def trace_workload(
+def trace_model(
     model: torch.nn.Module,
     make_inputs: Callable[[int], Inputs],
     loss: StepLoss,
-    batches: tuple[int, int] = (4, 8),
+    batches: Sequence[int] = (4, 8),
     *,
     pure_half: bool = False,
-    reference_batch: int = REFERENCE_BATCH,
-) -> WorkloadTrace:
-    """Trace ``model`` (on meta) at both batch sizes, in mixed precision and in fp32; rows are those of mixed precision.
+) -> ModelTrace:
+    """Trace ``model`` (on meta) at each batch size, in mixed precision and in fp32.
 
     Mixed precision is autocast, or with ``pure_half`` a model that is half itself (it stays so).
     """
-    fp32 = [trace_step(model, make_inputs(batch), loss, autocast=False) for batch in batches]
+    fp32 = tuple(trace_step(model, make_inputs(batch), loss, autocast=False) for batch in batches)
     if pure_half:
         model.half()
-    amp = [trace_step(model, make_inputs(batch), loss, autocast=not pure_half) for batch in batches]
-    rows = compact(linear_rows(amp[0].rows, amp[1].rows, batches), reference_batch)
-
-    def line(pair: list[StepTrace], field: str) -> tuple[float, float]:
-        return fit_linear(getattr(pair[0], field), getattr(pair[1], field), batches)
-
+    amp = tuple(trace_step(model, make_inputs(batch), loss, autocast=not pure_half) for batch in batches)
     parameters = list(model.parameters())
-    embeddings = [module.weight for module in model.modules() if isinstance(module, torch.nn.Embedding)]
-    return WorkloadTrace(
-        parameters=sum(p.numel() for p in parameters),
-        trainable_parameters=sum(p.numel() for p in parameters if p.requires_grad),
-        embedding_parameters=sum(weight.numel() for weight in embeddings),
-        parameter_tensors=sum(1 for p in parameters if p.requires_grad),
-        rows=rows,
-        amp_live=line(amp, "peak_live_bytes"),
-        amp_saved=line(amp, "saved_bytes"),
-        fp32_live=line(fp32, "peak_live_bytes"),
-        fp32_saved=line(fp32, "saved_bytes"),
+    trainable = [parameter for parameter in parameters if parameter.requires_grad]
+    tables = {module.weight for module in model.modules() if isinstance(module, torch.nn.Embedding)}
+    return ModelTrace(
+        parameters=sum(parameter.numel() for parameter in parameters),
+        trainable_parameters=sum(parameter.numel() for parameter in trainable),
+        embedding_parameters=sum(table.numel() for table in tables),
+        parameter_tensors=len(trainable),
+        amp=amp,
+        fp32=fp32,
     )

@@ -18,9 +18,7 @@ _MENDED = {
 def alias_table(names: set[str]) -> bytes:
     """``alias,name`` rows sorted by alias; only for names in the zoo, and never hiding a name."""
     spellings = {**_timm_renamed(names), **_by_hand()}
-    rows = [
-        f"{alias},{name}\n" for alias, name in sorted(spellings.items()) if name in names and alias not in names
-    ]
+    rows = [f"{alias},{name}\n" for alias, name in sorted(spellings.items()) if name in names and alias not in names]
     return ("alias,name\n" + "".join(rows)).encode()
 
 
@@ -30,7 +28,7 @@ def _by_hand() -> dict[str, str]:
 
 
 def _timm_renamed(names: set[str]) -> dict[str, str]:
-    """timm's deprecated names; a tag that means another image size goes to the record at that size where there is one."""
+    """timm's deprecated names; a tag of another image size goes to the record at that size if there is one."""
     from timm.models._registry import _deprecated_models
 
     renamed = {}

@@ -11,14 +11,19 @@ from tools.zoo.language import make_pretrained_class
 from tools.zoo.spec import Recipe, Spec, Step
 
 WHISPER_RECIPE = Recipe("librispeech", 16, 256, "adamw", "Radford et al. 2022, arXiv:2212.04356 (256 per step)")
-WAV2VEC_RECIPE = Recipe("librispeech", 8, 64, "adamw", "Baevski et al. 2020, arXiv:2006.11477 (about 1.4M samples a GPU)")
+WAV2VEC_RECIPE = Recipe(
+    "librispeech", 8, 64, "adamw", "Baevski et al. 2020, arXiv:2006.11477 (about 1.4M samples a GPU)"
+)
 LABELS = 128
 AUDIO_SAMPLES = 250_000  # 15.6 s at 16 kHz, the crop of the paper
 # width, layers of encoder and decoder, heads, mel bands
 WHISPER = {
-    "whisper-tiny": (384, 4, 6, 80), "whisper-base": (512, 6, 8, 80), "whisper-small": (768, 12, 12, 80),
-    "whisper-medium": (1024, 24, 16, 80), "whisper-large-v3": (1280, 32, 20, 128),
-}  # fmt: skip
+    "whisper-tiny": (384, 4, 6, 80),
+    "whisper-base": (512, 6, 8, 80),
+    "whisper-small": (768, 12, 12, 80),
+    "whisper-medium": (1024, 24, 16, 80),
+    "whisper-large-v3": (1280, 32, 20, 128),
+}
 
 
 def _whisper(name: str) -> Spec:
@@ -28,10 +33,16 @@ def _whisper(name: str) -> Spec:
         import transformers
 
         config = transformers.WhisperConfig(
-            d_model=width, encoder_layers=layers, decoder_layers=layers, encoder_attention_heads=heads,
-            decoder_attention_heads=heads, encoder_ffn_dim=4 * width, decoder_ffn_dim=4 * width, num_mel_bins=bands,
+            d_model=width,
+            encoder_layers=layers,
+            decoder_layers=layers,
+            encoder_attention_heads=heads,
+            decoder_attention_heads=heads,
+            encoder_ffn_dim=4 * width,
+            decoder_ffn_dim=4 * width,
+            num_mel_bins=bands,
             vocab_size=51866 if "v3" in name else 51865,
-        )  # fmt: skip
+        )
 
         def inputs(batch: int) -> Inputs:
             mels = torch.empty(batch, bands, 3000, device="meta")
@@ -39,7 +50,14 @@ def _whisper(name: str) -> Spec:
 
         return Step(make_pretrained_class("AutoModelForSpeechSeq2Seq", config), inputs, _whisper_loss)
 
-    return _spec(name, "whisper", "Radford et al. 2022, arXiv:2212.04356", build, WHISPER_RECIPE, f"30 s of audio and {LABELS} tokens")
+    return _spec(
+        name,
+        "whisper",
+        "Radford et al. 2022, arXiv:2212.04356",
+        build,
+        WHISPER_RECIPE,
+        f"30 s of audio and {LABELS} tokens",
+    )
 
 
 def _whisper_loss(model: Any, inputs: Inputs) -> torch.Tensor:
@@ -70,12 +88,19 @@ def _spec(name: str, family: str, cited: str, build: Any, recipe: Recipe, sample
 
     source = f"configuration: {cited}; transformers {transformers.__version__}, traced on the meta device"
     extras = {"sample_unit": "utterance"}
-    return Spec(name, "speech recognition", family, source, build, recipe, (8, 16), False, extras, (f"a sample is {sample}",))
+    return Spec(
+        name, "speech recognition", family, source, build, recipe, (8, 16), False, extras, (f"a sample is {sample}",)
+    )
 
 
 def specs() -> list[Spec]:
     large = {
-        "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096,
-        "feat_extract_norm": "layer", "do_stable_layer_norm": True, "conv_bias": True,
-    }  # fmt: skip
+        "hidden_size": 1024,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 16,
+        "intermediate_size": 4096,
+        "feat_extract_norm": "layer",
+        "do_stable_layer_norm": True,
+        "conv_bias": True,
+    }
     return [*map(_whisper, WHISPER), _wav2vec("wav2vec2-base", {}), _wav2vec("wav2vec2-large", large)]

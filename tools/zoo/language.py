@@ -37,7 +37,11 @@ def causal_lm_spec(
     """Next-token training on ``length`` tokens, labels everywhere; a sample is one sequence."""
 
     def build() -> Step:
-        return Step(make_pretrained_class("AutoModelForCausalLM", make_config()), lambda batch: (_tokens(batch, length),), _next_token_loss)
+        return Step(
+            make_pretrained_class("AutoModelForCausalLM", make_config()),
+            lambda batch: (_tokens(batch, length),),
+            _next_token_loss,
+        )
 
     return _sequence_spec(name, "language modelling", family, build, length, recipe, cited)
 
@@ -49,7 +53,13 @@ def _next_token_loss(model: Any, inputs: Inputs) -> torch.Tensor:
 
 
 def encoder_spec(
-    name: str, family: str, make_config: Callable[[], Any], length: int, recipe: Recipe, cited: str, head: str,
+    name: str,
+    family: str,
+    make_config: Callable[[], Any],
+    length: int,
+    recipe: Recipe,
+    cited: str,
+    head: str,
     attention: str = "sdpa",
 ) -> Spec:
     """An encoder with the head ``MaskedLM`` or ``SequenceClassification``."""
@@ -73,7 +83,7 @@ def _head_loss(head: str) -> Callable[[Any, Inputs], torch.Tensor]:
 
 
 class SpanPredictor(torch.nn.Module):
-    """BERT as published for SQuAD: the encoder with its pooler, which this task leaves unused, and a start/end layer."""
+    """BERT as published for SQuAD: the encoder with its pooler, unused here, and a start/end layer."""
 
     def __init__(self, encoder: Any) -> None:
         super().__init__()
@@ -85,7 +95,13 @@ class SpanPredictor(torch.nn.Module):
 
 
 def span_spec(
-    name: str, family: str, make_config: Callable[[], Any], length: int, recipe: Recipe, cited: str, attention: str = "sdpa"
+    name: str,
+    family: str,
+    make_config: Callable[[], Any],
+    length: int,
+    recipe: Recipe,
+    cited: str,
+    attention: str = "sdpa",
 ) -> Spec:
     """Question answering as in Devlin et al. 2019: cross entropy over the start and the end position."""
 

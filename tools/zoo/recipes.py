@@ -9,42 +9,74 @@ IMAGENET_SGD = Recipe(
 )
 VGG = Recipe("imagenet", 256, 8192, "sgd", "Simonyan & Zisserman 2015 (256 per step); large batch as Goyal et al. 2017")
 ALEXNET = Recipe(
-    "imagenet", 128, 8192, "sgd", "Krizhevsky et al. 2012 (128 per step); You et al. 2017, arXiv:1708.03888 (8,192 with LARS)"
+    "imagenet",
+    128,
+    8192,
+    "sgd",
+    "Krizhevsky et al. 2012 (128 per step); You et al. 2017, arXiv:1708.03888 (8,192 with LARS)",
 )
 INCEPTION = Recipe(
-    "imagenet", 32, 8192, "rmsprop", "Szegedy et al. 2016, arXiv:1512.00567 (32 per worker); large batch as Goyal et al. 2017"
+    "imagenet",
+    32,
+    8192,
+    "rmsprop",
+    "Szegedy et al. 2016, arXiv:1512.00567 (32 per worker); large batch as Goyal et al. 2017",
 )
 MOBILE = Recipe(
-    "imagenet", 96, 8192, "rmsprop", "Sandler et al. 2018, arXiv:1801.04381 (96 per GPU); large batch as Goyal et al. 2017"
+    "imagenet",
+    96,
+    8192,
+    "rmsprop",
+    "Sandler et al. 2018, arXiv:1801.04381 (96 per GPU); large batch as Goyal et al. 2017",
 )
 EFFICIENTNET = Recipe(
-    "imagenet", 128, 32768, "rmsprop",
+    "imagenet",
+    128,
+    32768,
+    "rmsprop",
     "Tan & Le 2019, arXiv:1905.11946 (4,096 on TPU); Wongpanich et al. 2020, arXiv:2011.00071 (32,768)",
-)  # fmt: skip
+)
 VIT = Recipe(
-    "imagenet", 128, 4096, "adamw",
+    "imagenet",
+    128,
+    4096,
+    "adamw",
     "Touvron et al. 2021, arXiv:2012.12877 (8 x 128); Dosovitskiy et al. 2021, arXiv:2010.11929 (4,096)",
-)  # fmt: skip
+)
 SWIN = Recipe("imagenet", 128, 4096, "adamw", "Liu et al. 2021, arXiv:2103.14030 (1,024 on 8 GPUs); as ViT 4,096")
 CONVNEXT = Recipe("imagenet", 128, 4096, "adamw", "Liu et al. 2022, arXiv:2201.03545 (4,096; 128 per GPU)")
 
-BERT_FINETUNE = Recipe("squad", 32, 32, "adamw", "Devlin et al. 2019, arXiv:1810.04805 (fine-tuning in steps of 16 or 32)")
-BERT_SQUAD = Recipe("squad", 32, 256, "adam", "NVIDIA DeepLearningExamples PyTorch/LanguageModeling/BERT (32 per GPU on 8 GPUs)")
+BERT_FINETUNE = Recipe(
+    "squad", 32, 32, "adamw", "Devlin et al. 2019, arXiv:1810.04805 (fine-tuning in steps of 16 or 32)"
+)
+BERT_SQUAD = Recipe(
+    "squad", 32, 256, "adam", "NVIDIA DeepLearningExamples PyTorch/LanguageModeling/BERT (32 per GPU on 8 GPUs)"
+)
 BERT_PRETRAIN = Recipe(
-    "wikipedia-bookcorpus", 32, 65536, "lamb",
+    "wikipedia-bookcorpus",
+    32,
+    65536,
+    "lamb",
     "Devlin et al. 2019 (256 x 512); You et al. 2020, arXiv:1904.00962 (65,536 at 128 tokens, 32,768 at 512)",
-)  # fmt: skip
+)
 GPT2 = Recipe("openwebtext", 8, 512, "adamw", "Radford et al. 2019 (512 sequences of 1,024 tokens)")
 LLAMA1 = Recipe("slimpajama", 4, 2048, "adamw", "Touvron et al. 2023, arXiv:2302.13971 (4M tokens a step)")
-LLAMA3 = Recipe("fineweb-10b", 2, 2048, "adamw", "Grattafiori et al. 2024, arXiv:2407.21783 (4M tokens a step at first)")
+LLAMA3 = Recipe(
+    "fineweb-10b", 2, 2048, "adamw", "Grattafiori et al. 2024, arXiv:2407.21783 (4M tokens a step at first)"
+)
 T5 = Recipe("c4", 8, 128, "adafactor", "Raffel et al. 2020, arXiv:1910.10683 (128 sequences of 512 tokens)")
 GPT3 = Recipe("pile", 4, 1536, "adamw", "Brown et al. 2020, arXiv:2005.14165 (1M to 3.2M tokens a step)")
 MPT = Recipe("c4", 8, 2048, "adamw", "MosaicML llm-foundry, scripts/train/benchmarking (4M tokens a step at most)")
 PYTHIA = Recipe("pile", 4, 1024, "adamw", "Biderman et al. 2023, arXiv:2304.01373 (1,024 sequences of 2,048 tokens)")
 BERT_GLUE = Recipe("glue", 32, 32, "adamw", "Devlin et al. 2019, arXiv:1810.04805 (fine-tuning in steps of 16 or 32)")
 BART = Recipe("cnn-dailymail", 8, 64, "adamw", "Lewis et al. 2019, arXiv:1910.13461 (fine-tuning for summaries)")
-MOE = Recipe("slimpajama", 1, 15360, "adamw", "DeepSeek-AI 2024, arXiv:2412.19437 (15,360 sequences of 4,096 tokens at most)")
+MOE = Recipe(
+    "slimpajama", 1, 15360, "adamw", "DeepSeek-AI 2024, arXiv:2412.19437 (15,360 sequences of 4,096 tokens at most)"
+)
 TRANSFORMER = Recipe(
-    "wmt14-en-de", 170, 16384, "adam",
-    "NVIDIA DeepLearningExamples PyTorch/Translation/Transformer (5,120 tokens per GPU); Ott et al. 2018, arXiv:1806.00187",
-)  # fmt: skip
+    "wmt14-en-de",
+    170,
+    16384,
+    "adam",
+    "NVIDIA DeepLearningExamples PyTorch/Translation/Transformer (5,120 tokens a GPU); Ott et al. 2018, arXiv:1806.00187",
+)

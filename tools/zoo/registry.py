@@ -21,11 +21,42 @@ from tools.zoo.described import (
 from tools.zoo.spec import Spec
 from tools.zoo.vision import listed_timm_specs, torchvision_spec
 
-_TORCHVISION = ["alexnet", "googlenet", "squeezenet1_0", "squeezenet1_1", "mnasnet0_5", "mnasnet0_75", "mnasnet1_0", "mnasnet1_3", "mobilenet_v2", "mobilenet_v3_large", "mobilenet_v3_small", "shufflenet_v2_x0_5", "shufflenet_v2_x1_0", "shufflenet_v2_x1_5", "shufflenet_v2_x2_0", "swin_v2_t", "swin_v2_s", "swin_v2_b", "maxvit_t"]
+_TORCHVISION = [
+    "alexnet",
+    "googlenet",
+    "squeezenet1_0",
+    "squeezenet1_1",
+    "mnasnet0_5",
+    "mnasnet0_75",
+    "mnasnet1_0",
+    "mnasnet1_3",
+    "mobilenet_v2",
+    "mobilenet_v3_large",
+    "mobilenet_v3_small",
+    "shufflenet_v2_x0_5",
+    "shufflenet_v2_x1_0",
+    "shufflenet_v2_x1_5",
+    "shufflenet_v2_x2_0",
+    "swin_v2_t",
+    "swin_v2_s",
+    "swin_v2_b",
+    "maxvit_t",
+]
 _DESCRIBED = (
-    detection, diffusion, graph, moe, recommendation, segmentation, small, speech, synthesis, transformer_xl, translation,
-    two_stage, yolo,
-)  # fmt: skip
+    detection,
+    diffusion,
+    graph,
+    moe,
+    recommendation,
+    segmentation,
+    small,
+    speech,
+    synthesis,
+    transformer_xl,
+    translation,
+    two_stage,
+    yolo,
+)
 
 
 def zoo_specs() -> list[Spec]:

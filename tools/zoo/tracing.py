@@ -1,89 +1,100 @@
-"""From a spec to a record, with a cache outside the repository so that an interrupted build goes on where it stopped."""
+"""From a spec to a record, with a cache outside the repository: an interrupted build goes on where it stopped."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from planner.workloads.catalog import to_record
-from planner.workloads.torch_trace import LinearRow, WorkloadTrace, trace_workload
+from planner.workloads.compaction import StepPair, compacted, memory_of, operations_of
+from planner.workloads.torch_trace import trace_model
 from planner.workloads.workload import Linear, Memory, Operation, Workload
 from tools.zoo.spec import Spec
 
-TRACER_VERSION = 1  # raise when torch_trace counts differently: cached traces of older versions are made again
+TRACER_VERSION = 2  # raise when torch_trace counts differently: cached traces of older versions are made again
 SIGNIFICANT_DIGITS = 4
+
+
+class Traced(NamedTuple):
+    """What a trace tells of a model, compacted; recipe, data set and names come from the spec."""
+
+    parameters: int
+    trainable_parameters: int
+    embedding_parameters: int
+    parameter_tensors: int
+    operations: list[Operation]
+    memory_amp: Memory
+    memory_fp32: Memory
 
 
 def workload_of(spec: Spec, cache_dir: Path) -> Workload:
     """The traced workload of a spec, from the cache where the tracer and the spec are unchanged."""
-    return _assemble(spec, _cached_trace(spec, cache_dir))
-
-
-def _cached_trace(spec: Spec, cache_dir: Path) -> WorkloadTrace:
     path = cache_dir / f"{spec.name.replace('/', '--')}.json"
     stamp = [TRACER_VERSION, spec.source, list(spec.batches), spec.pure_half]
     if path.exists():
         stored = json.loads(path.read_text(encoding="utf-8"))
         if stored["stamp"] == stamp:
-            return _trace_from_json(stored["trace"])
-    trace = _trace(spec)
+            return _assemble(spec, _from_json(stored["traced"]))
+    traced = trace(spec)
     cache_dir.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps({"stamp": stamp, "trace": trace._asdict()}), encoding="utf-8")
+    temporary.write_text(json.dumps({"stamp": stamp, "traced": traced}), encoding="utf-8")
     temporary.replace(path)
-    return trace
+    return _assemble(spec, traced)
 
 
-def _trace(spec: Spec) -> WorkloadTrace:
+def trace(spec: Spec) -> Traced:
+    """Build the model on the meta device and trace its step at the spec's two batch sizes."""
     step = spec.build()
-    return trace_workload(step.model, step.make_inputs, step.loss, spec.batches, pure_half=spec.pure_half)
+    raw = trace_model(step.model, step.make_inputs, step.loss, spec.batches, pure_half=spec.pure_half)
+    amp, fp32 = StepPair(spec.batches, *raw.amp), StepPair(spec.batches, *raw.fp32)
+    return Traced(*raw[:4], compacted(operations_of(amp)), memory_of(amp), memory_of(fp32))
 
 
-def _trace_from_json(stored: dict[str, Any]) -> WorkloadTrace:
-    rows = [LinearRow(*row[:6], tuple(row[6]), tuple(row[7]), row[8]) for row in stored["rows"]]
-    lines = {key: tuple(value) for key, value in stored.items() if isinstance(value, list) and key != "rows"}
-    return WorkloadTrace(**{**stored, **lines, "rows": rows})
+def _from_json(stored: list[Any]) -> Traced:
+    operations = [Operation(*row[:6], Linear(*row[6]), Linear(*row[7]), row[8]) for row in stored[4]]
+    memory = [Memory(*(Linear(*line) for line in lines)) for lines in stored[5:]]
+    return Traced(*stored[:4], operations, *memory)
 
 
-def _assemble(spec: Spec, trace: WorkloadTrace) -> Workload:
+def _assemble(spec: Spec, traced: Traced) -> Workload:
     recipe = spec.recipe
-    frozen = trace.trainable_parameters != trace.parameters
+    frozen = traced.trainable_parameters != traced.parameters
     return Workload(
         name=spec.name,
         task=spec.task,
         family=spec.family,
-        parameters=trace.parameters,
-        parameter_tensors=trace.parameter_tensors,
-        operations=tuple(_operation(row) for row in trace.rows),
-        memory_amp=Memory(_line(trace.amp_live), _line(trace.amp_saved)),
-        memory_fp32=Memory(_line(trace.fp32_live), _line(trace.fp32_saved)),
+        parameters=traced.parameters,
+        parameter_tensors=traced.parameter_tensors,
+        operations=tuple(map(_rounded_operation, traced.operations)),
+        memory_amp=_rounded_memory(traced.memory_amp),
+        memory_fp32=_rounded_memory(traced.memory_fp32),
         default_dataset=recipe.dataset,
         recipe_batch_size_per_gpu=recipe.batch_size_per_gpu,
         max_global_batch_size=recipe.max_global_batch_size,
         recipe_source=recipe.source,
         source=spec.source,
         optimizer=recipe.optimizer,
-        trainable_parameters=trace.trainable_parameters if frozen else None,
-        embedding_parameters=trace.embedding_parameters,
+        trainable_parameters=traced.trainable_parameters if frozen else None,
+        embedding_parameters=traced.embedding_parameters,
         notes=spec.notes,
         **spec.extras,
     )
 
 
-def _operation(row: LinearRow) -> Operation:
-    phase = "forward" if row.phase == "forward" else "backward"
-    width = _rounded(row.width)
-    return Operation(
-        row.op_class, phase, row.element_bytes, width, row.groups, row.kernel_size,
-        _line(row.flops), _line(row.bytes), row.kernels,
-    )  # fmt: skip
+def _rounded_operation(op: Operation) -> Operation:
+    return op._replace(width=_rounded(op.width), flops=_rounded_line(op.flops), bytes=_rounded_line(op.bytes))
 
 
-def _line(pair: tuple[float, float]) -> Linear:
-    return Linear(*map(_rounded, pair))
+def _rounded_memory(memory: Memory) -> Memory:
+    return Memory(*map(_rounded_line, memory))
+
+
+def _rounded_line(line: Linear) -> Linear:
+    return Linear(*map(_rounded, line))
 
 
 def _rounded(value: float) -> float:

@@ -14,7 +14,9 @@ from tools.zoo.spec import Recipe, Spec
 
 COCO_CLASSES = 81
 ANCHORS = 8732
-SSD_RECIPE = Recipe("coco", 32, 1024, "sgd", "NVIDIA DeepLearningExamples PyTorch/Detection/SSD (32 per GPU); MLPerf v0.6 (1,024)")
+SSD_RECIPE = Recipe(
+    "coco", 32, 1024, "sgd", "NVIDIA DeepLearningExamples PyTorch/Detection/SSD (32 per GPU); MLPerf v0.6 (1,024)"
+)
 
 
 class SSD300(nn.Module):
@@ -74,8 +76,15 @@ def _ssd_loss(model: Any, inputs: Inputs) -> torch.Tensor:
 def specs() -> list[Spec]:
     return [
         described(
-            "ssd300", "object detection", "ssd", SSD300, _ssd_inputs, _ssd_loss, SSD_RECIPE,
+            "ssd300",
+            "object detection",
+            "ssd",
+            SSD300,
+            _ssd_inputs,
+            _ssd_loss,
+            SSD_RECIPE,
             "NVIDIA DeepLearningExamples PyTorch/Detection/SSD (ResNet-50 backbone, 300 x 300)",
-            image_size=300, sample_unit="image",
+            image_size=300,
+            sample_unit="image",
         )
-    ]  # fmt: skip
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, NamedTuple
 
 import torch
@@ -12,7 +13,9 @@ from planner.workloads.torch_trace import Inputs
 from tools.zoo.described.common import described, images, labels
 from tools.zoo.spec import Recipe, Spec
 
-SD_RECIPE = Recipe("laion-aesthetics", 8, 2048, "adamw", "Rombach et al. 2022, arXiv:2112.10752, v1 model card (2,048 in all)")
+SD_RECIPE = Recipe(
+    "laion-aesthetics", 8, 2048, "adamw", "Rombach et al. 2022, arXiv:2112.10752, v1 model card (2,048 in all)"
+)
 DIT_RECIPE = Recipe("imagenet", 32, 256, "adamw", "Peebles & Xie 2023, arXiv:2212.09748 (256 per step)")
 DCGAN_RECIPE = Recipe("celeba", 128, 1024, "adam", "Radford et al. 2016, arXiv:1511.06434 (128 per step)")
 
@@ -110,7 +113,9 @@ class DiffusionUNet(nn.Module):
         super().__init__()
         first = shape.widths[0]
         self.time = nn.Sequential(nn.Linear(first, 1280), nn.SiLU(), nn.Linear(1280, 1280))
-        self.pooled = nn.Sequential(nn.Linear(shape.pooled, 1280), nn.SiLU(), nn.Linear(1280, 1280)) if shape.pooled else None
+        self.pooled = (
+            nn.Sequential(nn.Linear(shape.pooled, 1280), nn.SiLU(), nn.Linear(1280, 1280)) if shape.pooled else None
+        )
         self.enter = nn.Conv2d(4, first, 3, padding=1)
         self.down, self.up = nn.ModuleList(), nn.ModuleList()
         skips, width = [first], first
@@ -123,7 +128,11 @@ class DiffusionUNet(nn.Module):
                 self.down.append(nn.Conv2d(width, width, 3, 2, 1))
                 skips.append(width)
         self.middle = nn.ModuleList(
-            (ResidualBlock(width, width), SpatialTransformer(width, shape, shape.middle_depth), ResidualBlock(width, width))
+            (
+                ResidualBlock(width, width),
+                SpatialTransformer(width, shape, shape.middle_depth),
+                ResidualBlock(width, width),
+            )
         )
         for level, (outputs, depth) in reversed(list(enumerate(zip(shape.widths, shape.depths, strict=True)))):
             for _ in range(3):
@@ -133,7 +142,9 @@ class DiffusionUNet(nn.Module):
                 self.up.append(nn.Conv2d(width, width, 3, padding=1))
         self.leave = nn.Sequential(nn.GroupNorm(32, width), nn.SiLU(), nn.Conv2d(width, 4, 3, padding=1))
 
-    def forward(self, data: torch.Tensor, steps: torch.Tensor, context: torch.Tensor, *pooled: torch.Tensor) -> torch.Tensor:
+    def forward(
+        self, data: torch.Tensor, steps: torch.Tensor, context: torch.Tensor, *pooled: torch.Tensor
+    ) -> torch.Tensor:
         time = self.time(steps)
         if self.pooled is not None:
             time = time + self.pooled(*pooled)
@@ -223,22 +234,32 @@ class DiTBlock(nn.Module):
 def _dit_loss(model: Any, inputs: Inputs) -> torch.Tensor:
     """Noise and learned variance: twice the channels of the latent."""
     output = model(*inputs)
-    return F.mse_loss(output[..., :16].float(), torch.empty(*output.shape[:-1], 16, device="meta")) + output.float().mean()
+    return (
+        F.mse_loss(output[..., :16].float(), torch.empty(*output.shape[:-1], 16, device="meta")) + output.float().mean()
+    )
 
 
 class DCGAN(nn.Module):
-    """Generator 100 -> 64 x 64 and its mirror image; one step trains both, the discriminator on real and made images."""
+    """Generator 100 -> 64 x 64 and its mirror image; a step trains both, the discriminator on real and made images."""
 
     def __init__(self, width: int = 64) -> None:
         super().__init__()
         widths = (8 * width, 4 * width, 2 * width, width)
-        layers: list[nn.Module] = [nn.ConvTranspose2d(100, widths[0], 4, bias=False), nn.BatchNorm2d(widths[0]), nn.ReLU(True)]
-        for inputs, outputs in zip(widths[:-1], widths[1:], strict=True):
+        layers: list[nn.Module] = [
+            nn.ConvTranspose2d(100, widths[0], 4, bias=False),
+            nn.BatchNorm2d(widths[0]),
+            nn.ReLU(True),
+        ]
+        for inputs, outputs in itertools.pairwise(widths):
             layers += [nn.ConvTranspose2d(inputs, outputs, 4, 2, 1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(True)]
         self.generator = nn.Sequential(*layers, nn.ConvTranspose2d(width, 3, 4, 2, 1, bias=False), nn.Tanh())
         layers = [nn.Conv2d(3, width, 4, 2, 1, bias=False), nn.LeakyReLU(0.2, True)]
         for outputs, inputs in zip(reversed(widths[:-1]), reversed(widths[1:]), strict=True):
-            layers += [nn.Conv2d(inputs, outputs, 4, 2, 1, bias=False), nn.BatchNorm2d(outputs), nn.LeakyReLU(0.2, True)]
+            layers += [
+                nn.Conv2d(inputs, outputs, 4, 2, 1, bias=False),
+                nn.BatchNorm2d(outputs),
+                nn.LeakyReLU(0.2, True),
+            ]
         self.discriminator = nn.Sequential(*layers, nn.Conv2d(widths[0], 1, 4, bias=False))
 
     def forward(self, real: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
@@ -251,27 +272,52 @@ def specs() -> list[Spec]:
     task = "image generation"
     unets = [
         described(
-            name, task, "stable-diffusion", lambda shape=shape: DiffusionUNet(shape), _latents(shape), _noise_loss, SD_RECIPE,  # type: ignore[misc]
+            name,
+            task,
+            "stable-diffusion",
+            lambda shape=shape: DiffusionUNet(shape),
+            _latents(shape),
+            _noise_loss,
+            SD_RECIPE,  # type: ignore[misc]
             "Rombach et al. 2022, arXiv:2112.10752" if "xl" not in name else "Podell et al. 2023, arXiv:2307.01952",
-            batches=(8, 16), image_size=8 * shape.side, sample_unit="image",
+            batches=(8, 16),
+            image_size=8 * shape.side,
+            sample_unit="image",
             notes=("the UNet on cached latents and text embeddings; the image and text encoders are not in it",),
         )
         for name, shape in SHAPES.items()
-    ]  # fmt: skip
+    ]
     sizes = {"dit-s-2": (384, 12, 6), "dit-b-2": (768, 12, 12), "dit-l-2": (1024, 24, 16), "dit-xl-2": (1152, 28, 16)}
     dits = [
         described(
-            name, task, "dit", lambda size=size: DiT(*size),  # type: ignore[misc]
-            lambda b: (images(b, 32, 4), torch.empty(b, 256, device="meta"), labels(b)), _dit_loss, DIT_RECIPE,
-            "Peebles & Xie 2023, arXiv:2212.09748", batches=(16, 32), image_size=256, sample_unit="image",
+            name,
+            task,
+            "dit",
+            lambda size=size: DiT(*size),  # type: ignore[misc]
+            lambda b: (images(b, 32, 4), torch.empty(b, 256, device="meta"), labels(b)),
+            _dit_loss,
+            DIT_RECIPE,
+            "Peebles & Xie 2023, arXiv:2212.09748",
+            batches=(16, 32),
+            image_size=256,
+            sample_unit="image",
         )
         for name, size in sizes.items()
-    ]  # fmt: skip
+    ]
     return [
-        *unets, *dits,
+        *unets,
+        *dits,
         described(
-            "dcgan", task, "dcgan", DCGAN, lambda b: (images(b, 64), torch.empty(b, 100, 1, 1, device="meta")),
-            lambda model, inputs: model(*inputs), DCGAN_RECIPE, "Radford et al. 2016, arXiv:1511.06434",
-            batches=(64, 128), image_size=64, sample_unit="image",
+            "dcgan",
+            task,
+            "dcgan",
+            DCGAN,
+            lambda b: (images(b, 64), torch.empty(b, 100, 1, 1, device="meta")),
+            lambda model, inputs: model(*inputs),
+            DCGAN_RECIPE,
+            "Radford et al. 2016, arXiv:1511.06434",
+            batches=(64, 128),
+            image_size=64,
+            sample_unit="image",
         ),
-    ]  # fmt: skip
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import torch
@@ -15,7 +16,9 @@ from tools.zoo.spec import Recipe, Spec
 EDGES_PER_NODE = 14  # ogbn-arxiv, both directions
 FANOUT = (15, 10, 5)
 GCN_RECIPE = Recipe("ogbn-arxiv", 169_343, 169_343, "adam", "Hu et al. 2020, arXiv:2005.00687 (the whole graph a step)")
-SAGE_RECIPE = Recipe("ogbn-products", 1024, 8192, "adam", "Hamilton et al. 2017, arXiv:1706.02216; the OGB example (1,024)")
+SAGE_RECIPE = Recipe(
+    "ogbn-products", 1024, 8192, "adam", "Hamilton et al. 2017, arXiv:1706.02216; the OGB example (1,024)"
+)
 
 
 class GCN(nn.Module):
@@ -46,7 +49,7 @@ class GraphSAGE(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         widths = (100, 256, 256, 47)
-        pairs = list(zip(widths[:-1], widths[1:], strict=True))
+        pairs = list(itertools.pairwise(widths))
         self.own = nn.ModuleList(nn.Linear(i, o) for i, o in pairs)
         self.neighbours = nn.ModuleList(nn.Linear(i, o, bias=False) for i, o in pairs)
 
@@ -55,7 +58,7 @@ class GraphSAGE(nn.Module):
         layers = list(rings)
         for index, (own, neighbours) in enumerate(zip(self.own, self.neighbours, strict=True)):
             merged = []
-            for near, far in zip(layers[:-1], layers[1:], strict=True):
+            for near, far in itertools.pairwise(layers):
                 mean = far.view(near.shape[0], -1, far.shape[1]).mean(1)
                 output = own(near) + neighbours(mean)
                 merged.append(F.dropout(F.relu(output), 0.5, self.training) if index < 2 else output)
@@ -79,12 +82,29 @@ def specs() -> list[Spec]:
     task = "node classification"
     return [
         described(
-            "gcn", task, "gcn", GCN, _whole_graph, _node_loss, GCN_RECIPE, "Kipf & Welling 2017, arXiv:1609.02907, on ogbn-arxiv",
-            batches=(8_192, 16_384), sample_unit="node", notes=("a batch is a graph: its nodes, 14 edges each",),
+            "gcn",
+            task,
+            "gcn",
+            GCN,
+            _whole_graph,
+            _node_loss,
+            GCN_RECIPE,
+            "Kipf & Welling 2017, arXiv:1609.02907, on ogbn-arxiv",
+            batches=(8_192, 16_384),
+            sample_unit="node",
+            notes=("a batch is a graph: its nodes, 14 edges each",),
         ),
         described(
-            "graphsage", task, "graphsage", GraphSAGE, _neighbourhoods, _node_loss, SAGE_RECIPE,
-            "Hamilton et al. 2017, arXiv:1706.02216, on ogbn-products", batches=(512, 1024), sample_unit="node",
+            "graphsage",
+            task,
+            "graphsage",
+            GraphSAGE,
+            _neighbourhoods,
+            _node_loss,
+            SAGE_RECIPE,
+            "Hamilton et al. 2017, arXiv:1706.02216, on ogbn-products",
+            batches=(512, 1024),
+            sample_unit="node",
             notes=("features of 15, 10 and 5 sampled neighbours a node; sampling itself runs on the CPU",),
         ),
-    ]  # fmt: skip
+    ]

@@ -1,7 +1,7 @@
 """Mixture-of-experts decoders by their published configurations, with tokens spread evenly over the experts.
 
-Routing depends on data, which the meta device has not. Evenly loaded experts cost the same FLOPs; each expert's rows are
-one product of a batched multiplication (grouped GEMM).
+Routing depends on data, which the meta device has not. Evenly loaded experts cost the same FLOPs; each expert's rows
+are one product of a batched multiplication (grouped GEMM).
 """
 
 from __future__ import annotations
@@ -185,32 +185,60 @@ def _next_token_loss(model: Any, inputs: Inputs) -> torch.Tensor:
 
 _SHAPES: dict[str, tuple[str, Shape, str]] = {
     "mixtral-8x7b": ("mistral", Shape(4096, 32, 32, 8, 128, 32000, 8, 2, 14336), "Jiang et al. 2024, arXiv:2401.04088"),
-    "mixtral-8x22b": ("mistral", Shape(6144, 56, 48, 8, 128, 32768, 8, 2, 16384), "Mistral AI, Mixtral-8x22B-v0.1 model card"),
+    "mixtral-8x22b": (
+        "mistral",
+        Shape(6144, 56, 48, 8, 128, 32768, 8, 2, 16384),
+        "Mistral AI, Mixtral-8x22B-v0.1 model card",
+    ),
     "qwen3-30b-a3b": (
-        "qwen", Shape(2048, 48, 32, 4, 128, 151936, 128, 8, 768, qk_norm=True), "Qwen team 2025, arXiv:2505.09388",
+        "qwen",
+        Shape(2048, 48, 32, 4, 128, 151936, 128, 8, 768, qk_norm=True),
+        "Qwen team 2025, arXiv:2505.09388",
     ),
     "qwen3-235b-a22b": (
-        "qwen", Shape(4096, 94, 64, 4, 128, 151936, 128, 8, 1536, qk_norm=True), "Qwen team 2025, arXiv:2505.09388",
+        "qwen",
+        Shape(4096, 94, 64, 4, 128, 151936, 128, 8, 1536, qk_norm=True),
+        "Qwen team 2025, arXiv:2505.09388",
     ),
-    "gpt-oss-20b": ("gpt-oss", Shape(2880, 24, 64, 8, 64, 201088, 32, 4, 2880, biases=True), "OpenAI 2025, arXiv:2508.10925"),
-    "gpt-oss-120b": ("gpt-oss", Shape(2880, 36, 64, 8, 64, 201088, 128, 4, 2880, biases=True), "OpenAI 2025, arXiv:2508.10925"),
+    "gpt-oss-20b": (
+        "gpt-oss",
+        Shape(2880, 24, 64, 8, 64, 201088, 32, 4, 2880, biases=True),
+        "OpenAI 2025, arXiv:2508.10925",
+    ),
+    "gpt-oss-120b": (
+        "gpt-oss",
+        Shape(2880, 36, 64, 8, 64, 201088, 128, 4, 2880, biases=True),
+        "OpenAI 2025, arXiv:2508.10925",
+    ),
     "deepseek-v3": (
-        "deepseek", Shape(7168, 61, 128, 128, 128, 129280, 256, 8, 2048, 2048, 3, 18432), "DeepSeek-AI 2024, arXiv:2412.19437",
+        "deepseek",
+        Shape(7168, 61, 128, 128, 128, 129280, 256, 8, 2048, 2048, 3, 18432),
+        "DeepSeek-AI 2024, arXiv:2412.19437",
     ),
     "kimi-k2": (
-        "deepseek", Shape(7168, 61, 64, 64, 128, 163840, 384, 8, 2048, 2048, 1, 18432), "Kimi team 2025, arXiv:2507.20534",
+        "deepseek",
+        Shape(7168, 61, 64, 64, 128, 163840, 384, 8, 2048, 2048, 1, 18432),
+        "Kimi team 2025, arXiv:2507.20534",
     ),
-}  # fmt: skip
+}
 
 
 def specs() -> list[Spec]:
     note = "tokens spread evenly over the experts, one batched product a weight (grouped GEMM)"
     return [
         described(
-            name, "language modelling", family,
+            name,
+            "language modelling",
+            family,
             lambda shape=shape, latent=family == "deepseek": MixtureDecoder(shape, latent),  # type: ignore[misc]
-            lambda batch: (labels(batch, 4096), labels(batch, 4096)), _next_token_loss, recipes.MOE, cited,
-            batches=(24, 48), seq_length=4096, sample_unit="sequence", notes=(note,),
+            lambda batch: (labels(batch, 4096), labels(batch, 4096)),
+            _next_token_loss,
+            recipes.MOE,
+            cited,
+            batches=(24, 48),
+            seq_length=4096,
+            sample_unit="sequence",
+            notes=(note,),
         )
         for name, (family, shape, cited) in _SHAPES.items()
-    ]  # fmt: skip
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import torch
@@ -12,22 +13,66 @@ from planner.workloads.torch_trace import Inputs
 from tools.zoo.described.common import described, labels
 from tools.zoo.spec import Recipe, Spec
 
+NVIDIA = "NVIDIA DeepLearningExamples"
 ML20M_USERS, ML20M_ITEMS = 138_493, 26_744
-NCF_RECIPE = Recipe("ml-20m", 1_048_576, 1_048_576, "adam", "NVIDIA DeepLearningExamples PyTorch/Recommendation/NCF (1,048,576 in all)")
-DLRM_RECIPE = Recipe("criteo", 65_536, 65_536, "sgd", "NVIDIA DeepLearningExamples PyTorch/Recommendation/DLRM (65,536 in all)")
+NCF_RECIPE = Recipe(
+    "ml-20m", 1_048_576, 1_048_576, "adam", "NVIDIA DeepLearningExamples PyTorch/Recommendation/NCF (1,048,576 in all)"
+)
+DLRM_RECIPE = Recipe(
+    "criteo", 65_536, 65_536, "sgd", "NVIDIA DeepLearningExamples PyTorch/Recommendation/DLRM (65,536 in all)"
+)
 # Rows of the 26 categorical tables of Criteo Terabyte with a frequency threshold of 15 (DLRM "small").
 DLRM_TABLES = (
-    7_912_889, 33_823, 17_139, 7_339, 20_046, 4, 7_105, 1_382, 63, 5_554_114, 582_469, 245_828, 11, 2_209, 10_667, 104,
-    4, 968, 15, 8_165_896, 2_675_940, 7_156_453, 302_516, 12_022, 97, 35,
-)  # fmt: skip
+    7_912_889,
+    33_823,
+    17_139,
+    7_339,
+    20_046,
+    4,
+    7_105,
+    1_382,
+    63,
+    5_554_114,
+    582_469,
+    245_828,
+    11,
+    2_209,
+    10_667,
+    104,
+    4,
+    968,
+    15,
+    8_165_896,
+    2_675_940,
+    7_156_453,
+    302_516,
+    12_022,
+    97,
+    35,
+)
 
 # Hash buckets and embedding widths of the categorical columns of Outbrain Click Prediction.
 OUTBRAIN_TABLES = (
-    (300_000, 128), (250_000, 128), (100_000, 128), (5_000, 128), (2_500, 128), (4_000, 64), (4_000, 64), (2_500, 64),
-    (2_000, 64), (1_000, 64), (1_000, 64), (300, 64), (4, 19),
-)  # fmt: skip
+    (300_000, 128),
+    (250_000, 128),
+    (100_000, 128),
+    (5_000, 128),
+    (2_500, 128),
+    (4_000, 64),
+    (4_000, 64),
+    (2_500, 64),
+    (2_000, 64),
+    (1_000, 64),
+    (1_000, 64),
+    (300, 64),
+    (4, 19),
+)
 WIDE_DEEP_RECIPE = Recipe(
-    None, 131_072, 131_072, "adam", "NVIDIA DeepLearningExamples TensorFlow2/Recommendation/WideAndDeep (131,072 in all)"
+    None,
+    131_072,
+    131_072,
+    "adam",
+    "NVIDIA DeepLearningExamples TensorFlow2/Recommendation/WideAndDeep (131,072 in all)",
 )
 
 
@@ -60,20 +105,22 @@ def _interactions(batch: int) -> Inputs:
 
 def _mlp(*widths: int) -> nn.Sequential:
     layers: list[nn.Module] = []
-    for inputs, outputs in zip(widths[:-1], widths[1:], strict=True):
+    for inputs, outputs in itertools.pairwise(widths):
         layers += [nn.Linear(inputs, outputs), nn.ReLU(inplace=True)]
     return nn.Sequential(*layers)
 
 
 class DLRM(nn.Module):
-    """Naumov et al. 2019: 26 tables of width 128, bottom MLP 512-256-128, dot interaction, top MLP 1024-1024-512-256-1."""
+    """Naumov et al. 2019: 26 tables of width 128, bottom MLP 512-256-128, dot products, top MLP 1024-1024-512-256-1."""
 
     def __init__(self, width: int = 128) -> None:
         super().__init__()
         self.bottom = _mlp(13, 512, 256, width)
         self.tables = nn.Embedding(sum(DLRM_TABLES), width).requires_grad_(False)
         vectors = len(DLRM_TABLES) + 1
-        self.top = nn.Sequential(_mlp(width + vectors * (vectors - 1) // 2 + 1, 1024, 1024, 512, 256), nn.Linear(256, 1))
+        self.top = nn.Sequential(
+            _mlp(width + vectors * (vectors - 1) // 2 + 1, 1024, 1024, 512, 256), nn.Linear(256, 1)
+        )
 
     def forward(self, numerical: torch.Tensor, categories: torch.Tensor) -> torch.Tensor:
         dense = self.bottom(numerical)
@@ -97,7 +144,7 @@ class DLRM(nn.Module):
 
 
 class WideAndDeep(nn.Module):
-    """Cheng et al. 2016 as NVIDIA runs it on Outbrain: 13 tables, 13 numbers, a linear part beside an MLP of 5 x 1,024."""
+    """Cheng et al. 2016 as NVIDIA runs it on Outbrain: 13 tables, 13 numbers, a linear part and an MLP of 5 x 1,024."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -111,7 +158,11 @@ class WideAndDeep(nn.Module):
         columns = categories.unbind(1)
         deep = [table(column) for table, column in zip(self.deep_tables, columns, strict=True)]
         wide = [table(column) for table, column in zip(self.wide_tables, columns, strict=True)]
-        output = self.deep(torch.cat((numerical, *deep), 1)) + self.wide_numbers(numerical) + torch.cat(wide, 1).sum(1, keepdim=True)
+        output = (
+            self.deep(torch.cat((numerical, *deep), 1))
+            + self.wide_numbers(numerical)
+            + torch.cat(wide, 1).sum(1, keepdim=True)
+        )
         return output.squeeze(1)  # type: ignore[no-any-return]
 
 
@@ -126,18 +177,39 @@ def _clicks(batch: int) -> Inputs:
 def specs() -> list[Spec]:
     return [
         described(
-            "ncf", "recommendation", "ncf", NeuMF, _interactions, _binary_loss, NCF_RECIPE,
+            "ncf",
+            "recommendation",
+            "ncf",
+            NeuMF,
+            _interactions,
+            _binary_loss,
+            NCF_RECIPE,
             "He et al. 2017, arXiv:1708.05031, and NVIDIA DeepLearningExamples PyTorch/Recommendation/NCF",
-            batches=(65_536, 131_072), sample_unit="interaction",
+            batches=(65_536, 131_072),
+            sample_unit="interaction",
         ),
         described(
-            "dlrm", "recommendation", "dlrm", DLRM, _clicks, _binary_loss, DLRM_RECIPE,
+            "dlrm",
+            "recommendation",
+            "dlrm",
+            DLRM,
+            _clicks,
+            _binary_loss,
+            DLRM_RECIPE,
             "Naumov et al. 2019, arXiv:1906.00091, and NVIDIA DeepLearningExamples PyTorch/Recommendation/DLRM",
-            batches=(65_536, 131_072), sample_unit="sample",
+            batches=(65_536, 131_072),
+            sample_unit="sample",
         ),
         described(
-            "wide-and-deep", "recommendation", "wide-and-deep", WideAndDeep, _page_views, _binary_loss, WIDE_DEEP_RECIPE,
-            "Cheng et al. 2016, arXiv:1606.07792, and NVIDIA DeepLearningExamples TensorFlow2/Recommendation/WideAndDeep",
-            batches=(65_536, 131_072), sample_unit="sample",
+            "wide-and-deep",
+            "recommendation",
+            "wide-and-deep",
+            WideAndDeep,
+            _page_views,
+            _binary_loss,
+            WIDE_DEEP_RECIPE,
+            f"Cheng et al. 2016, arXiv:1606.07792, and {NVIDIA} TensorFlow2/Recommendation/WideAndDeep",
+            batches=(65_536, 131_072),
+            sample_unit="sample",
         ),
-    ]  # fmt: skip
+    ]

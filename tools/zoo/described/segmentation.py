@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import torch
@@ -54,9 +55,11 @@ def _plain_double(padding: int) -> Any:
 
     def pair(inputs: int, outputs: int) -> nn.Sequential:
         return nn.Sequential(
-            nn.Conv2d(inputs, outputs, 3, padding=padding), nn.ReLU(inplace=True),
-            nn.Conv2d(outputs, outputs, 3, padding=padding), nn.ReLU(inplace=True),
-        )  # fmt: skip
+            nn.Conv2d(inputs, outputs, 3, padding=padding),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(outputs, outputs, 3, padding=padding),
+            nn.ReLU(inplace=True),
+        )
 
     return pair
 
@@ -106,7 +109,7 @@ class VNet(nn.Module):
         super().__init__()
         widths, depths = (16, 32, 64, 128, 256), (1, 2, 3, 3, 3)
         self.first = nn.Conv3d(1, widths[0], 3, padding=1)
-        self.down = nn.ModuleList(nn.Conv3d(i, o, 2, stride=2) for i, o in zip(widths[:-1], widths[1:], strict=True))
+        self.down = nn.ModuleList(nn.Conv3d(i, o, 2, stride=2) for i, o in itertools.pairwise(widths))
         self.encode = nn.ModuleList(_residual(w, d) for w, d in zip(widths, depths, strict=True))
         self.up = nn.ModuleList(nn.ConvTranspose3d(w * 2, w, 2, stride=2) for w in reversed(widths[:-1]))
         self.mix = nn.ModuleList(nn.Conv3d(2 * w, w, 1) for w in reversed(widths[:-1]))
@@ -158,43 +161,90 @@ def specs() -> list[Spec]:
     task = "semantic segmentation"
     return [
         described(
-            "unet", task, "unet", UNet, lambda b: (images(b, 512), labels(b, 512, 512)), _pixel_loss,
-            UNET_RECIPE, "Ronneberger et al. 2015, arXiv:1505.04597, with padding and batch norm",
-            batches=(8, 16), image_size=512, sample_unit="image",
+            "unet",
+            task,
+            "unet",
+            UNet,
+            lambda b: (images(b, 512), labels(b, 512, 512)),
+            _pixel_loss,
+            UNET_RECIPE,
+            "Ronneberger et al. 2015, arXiv:1505.04597, with padding and batch norm",
+            batches=(8, 16),
+            image_size=512,
+            sample_unit="image",
         ),
         described(
-            "unet-medical", task, "unet", lambda: UNet(1, 2, 64, _plain_double(0)),
-            lambda b: (images(b, 572, 1), labels(b, 388, 388)), _dice_and_entropy,
-            MEDICAL_RECIPE, f"{NVIDIA} TensorFlow2/Segmentation/UNet_Medical (572 x 572, unpadded)",
-            batches=(8, 16), image_size=572, sample_unit="image",
+            "unet-medical",
+            task,
+            "unet",
+            lambda: UNet(1, 2, 64, _plain_double(0)),
+            lambda b: (images(b, 572, 1), labels(b, 388, 388)),
+            _dice_and_entropy,
+            MEDICAL_RECIPE,
+            f"{NVIDIA} TensorFlow2/Segmentation/UNet_Medical (572 x 572, unpadded)",
+            batches=(8, 16),
+            image_size=572,
+            sample_unit="image",
         ),
         described(
-            "unet-industrial", task, "unet", lambda: UNet(1, 1, 32, _plain_double(1)),
-            lambda b: (images(b, 512, 1), labels(b, 512, 512)), _pixel_loss,
-            INDUSTRIAL_RECIPE, f"{NVIDIA} TensorFlow/Segmentation/UNet_Industrial (512 x 512, width 32)",
-            batches=(8, 16), image_size=512, sample_unit="image",
+            "unet-industrial",
+            task,
+            "unet",
+            lambda: UNet(1, 1, 32, _plain_double(1)),
+            lambda b: (images(b, 512, 1), labels(b, 512, 512)),
+            _pixel_loss,
+            INDUSTRIAL_RECIPE,
+            f"{NVIDIA} TensorFlow/Segmentation/UNet_Industrial (512 x 512, width 32)",
+            batches=(8, 16),
+            image_size=512,
+            sample_unit="image",
         ),
         described(
-            "nnunet-2d", task, "nnunet", lambda: DynamicUNet(2, 4, 4, 6, 512),
-            lambda b: (images(b, 192, 4)[..., :160], labels(b, 192, 160)), _dice_and_entropy,
-            NNUNET_2D_RECIPE, f"{NVIDIA} PyTorch/Segmentation/nnUNet (2D, 192 x 160, 4 modalities)",
-            batches=(32, 64), sample_unit="image",
+            "nnunet-2d",
+            task,
+            "nnunet",
+            lambda: DynamicUNet(2, 4, 4, 6, 512),
+            lambda b: (images(b, 192, 4)[..., :160], labels(b, 192, 160)),
+            _dice_and_entropy,
+            NNUNET_2D_RECIPE,
+            f"{NVIDIA} PyTorch/Segmentation/nnUNet (2D, 192 x 160, 4 modalities)",
+            batches=(32, 64),
+            sample_unit="image",
         ),
         described(
-            "nnunet-3d", task, "nnunet", lambda: DynamicUNet(3, 4, 4, 6, 320),
-            lambda b: (_volumes(b, 4, 128), labels(b, 128, 128, 128)), _dice_and_entropy,
-            NNUNET_3D_RECIPE, f"{NVIDIA} PyTorch/Segmentation/nnUNet (3D, 128 x 128 x 128, 4 modalities)",
-            batches=(2, 4), sample_unit="volume",
+            "nnunet-3d",
+            task,
+            "nnunet",
+            lambda: DynamicUNet(3, 4, 4, 6, 320),
+            lambda b: (_volumes(b, 4, 128), labels(b, 128, 128, 128)),
+            _dice_and_entropy,
+            NNUNET_3D_RECIPE,
+            f"{NVIDIA} PyTorch/Segmentation/nnUNet (3D, 128 x 128 x 128, 4 modalities)",
+            batches=(2, 4),
+            sample_unit="volume",
         ),
         described(
-            "unet3d", task, "unet", lambda: DynamicUNet(3, 1, 3, 6, 320),
-            lambda b: (_volumes(b, 1, 128), labels(b, 128, 128, 128)), _dice_and_entropy,
-            NNUNET_3D_RECIPE, "MLPerf training v1.0 image_segmentation (KiTS19, 128 x 128 x 128)",
-            batches=(2, 4), sample_unit="volume",
+            "unet3d",
+            task,
+            "unet",
+            lambda: DynamicUNet(3, 1, 3, 6, 320),
+            lambda b: (_volumes(b, 1, 128), labels(b, 128, 128, 128)),
+            _dice_and_entropy,
+            NNUNET_3D_RECIPE,
+            "MLPerf training v1.0 image_segmentation (KiTS19, 128 x 128 x 128)",
+            batches=(2, 4),
+            sample_unit="volume",
         ),
         described(
-            "vnet", task, "vnet", VNet, lambda b: (_volumes(b, 1, 32), labels(b, 32, 32, 32)), _dice_and_entropy,
-            VNET_RECIPE, "Milletari et al. 2016, arXiv:1606.04797, and NVIDIA DeepLearningExamples TensorFlow/Segmentation/VNet",
-            batches=(8, 16), sample_unit="volume",
+            "vnet",
+            task,
+            "vnet",
+            VNet,
+            lambda b: (_volumes(b, 1, 32), labels(b, 32, 32, 32)),
+            _dice_and_entropy,
+            VNET_RECIPE,
+            "Milletari et al. 2016, arXiv:1606.04797, and NVIDIA DeepLearningExamples TensorFlow/Segmentation/VNet",
+            batches=(8, 16),
+            sample_unit="volume",
         ),
-    ]  # fmt: skip
+    ]

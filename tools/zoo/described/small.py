@@ -13,22 +13,42 @@ from tools.zoo.described.common import conv_bn_relu, described, images, labels
 from tools.zoo.spec import Recipe, Spec
 
 MNIST_RECIPE = Recipe("mnist", 64, 1024, "sgd", "PyTorch examples, mnist (64 per step)")
-CIFAR_RECIPE = Recipe("cifar10", 128, 4096, "sgd", "He et al. 2016, section 4.2 (128 per step); Sia/Pollux profiles (up to 4,096)")
-LSTM_RECIPE = Recipe("wikitext-2", 80, 512, "sgd", "Zaremba et al. 2014, arXiv:1409.2329; Merity et al. 2018, arXiv:1708.02182 (80 x 70)")
+CIFAR_RECIPE = Recipe(
+    "cifar10", 128, 4096, "sgd", "He et al. 2016, section 4.2 (128 per step); Sia/Pollux profiles (up to 4,096)"
+)
+LSTM_RECIPE = Recipe(
+    "wikitext-2", 80, 512, "sgd", "Zaremba et al. 2014, arXiv:1409.2329; Merity et al. 2018, arXiv:1708.02182 (80 x 70)"
+)
 
 
 def _mlp() -> nn.Module:
     return nn.Sequential(
-        nn.Flatten(), nn.Linear(784, 512), nn.ReLU(), nn.Dropout(0.2), nn.Linear(512, 512), nn.ReLU(), nn.Dropout(0.2),
+        nn.Flatten(),
+        nn.Linear(784, 512),
+        nn.ReLU(),
+        nn.Dropout(0.2),
+        nn.Linear(512, 512),
+        nn.ReLU(),
+        nn.Dropout(0.2),
         nn.Linear(512, 10),
-    )  # fmt: skip
+    )
 
 
 def _lenet() -> nn.Module:
     return nn.Sequential(
-        nn.Conv2d(1, 6, 5, padding=2), nn.Tanh(), nn.AvgPool2d(2), nn.Conv2d(6, 16, 5), nn.Tanh(), nn.AvgPool2d(2),
-        nn.Flatten(), nn.Linear(400, 120), nn.Tanh(), nn.Linear(120, 84), nn.Tanh(), nn.Linear(84, 10),
-    )  # fmt: skip
+        nn.Conv2d(1, 6, 5, padding=2),
+        nn.Tanh(),
+        nn.AvgPool2d(2),
+        nn.Conv2d(6, 16, 5),
+        nn.Tanh(),
+        nn.AvgPool2d(2),
+        nn.Flatten(),
+        nn.Linear(400, 120),
+        nn.Tanh(),
+        nn.Linear(120, 84),
+        nn.Tanh(),
+        nn.Linear(84, 10),
+    )
 
 
 class BasicBlock(nn.Module):
@@ -85,22 +105,54 @@ def _lstm_loss(model: Any, inputs: Inputs) -> torch.Tensor:
 def specs() -> list[Spec]:
     return [
         described(
-            "mlp", "image classification", "mlp", _mlp, _digits, _class_loss, MNIST_RECIPE,
-            "the Keras mnist_mlp example (784-512-512-10)", image_size=28, sample_unit="image", batches=(64, 128),
+            "mlp",
+            "image classification",
+            "mlp",
+            _mlp,
+            _digits,
+            _class_loss,
+            MNIST_RECIPE,
+            "the Keras mnist_mlp example (784-512-512-10)",
+            image_size=28,
+            sample_unit="image",
+            batches=(64, 128),
         ),
         described(
-            "lenet5", "image classification", "lenet", _lenet, _digits, _class_loss, MNIST_RECIPE,
-            "LeCun et al. 1998", image_size=28, sample_unit="image", batches=(64, 128),
+            "lenet5",
+            "image classification",
+            "lenet",
+            _lenet,
+            _digits,
+            _class_loss,
+            MNIST_RECIPE,
+            "LeCun et al. 1998",
+            image_size=28,
+            sample_unit="image",
+            batches=(64, 128),
         ),
         described(
-            "resnet18-cifar", "image classification", "resnet", _cifar_resnet18,
-            lambda b: (images(b, 32), labels(b)), _class_loss, CIFAR_RECIPE,
-            "kuangliu/pytorch-cifar (He et al. 2016 at 32 x 32)", image_size=32, sample_unit="image", batches=(64, 128),
+            "resnet18-cifar",
+            "image classification",
+            "resnet",
+            _cifar_resnet18,
+            lambda b: (images(b, 32), labels(b)),
+            _class_loss,
+            CIFAR_RECIPE,
+            "kuangliu/pytorch-cifar (He et al. 2016 at 32 x 32)",
+            image_size=32,
+            sample_unit="image",
+            batches=(64, 128),
         ),
         described(
-            "lstm-lm", "language modelling", "lstm", lambda: LSTMLanguageModel(33_278, 650, 2, 0.5),
-            lambda batch: (labels(batch, 70), labels(batch, 70)), _lstm_loss, LSTM_RECIPE,
+            "lstm-lm",
+            "language modelling",
+            "lstm",
+            lambda: LSTMLanguageModel(33_278, 650, 2, 0.5),
+            lambda batch: (labels(batch, 70), labels(batch, 70)),
+            _lstm_loss,
+            LSTM_RECIPE,
             "Zaremba et al. 2014 (medium: 2 layers of 650) with the vocabulary of WikiText-2",
-            seq_length=70, sample_unit="sequence",
+            seq_length=70,
+            sample_unit="sequence",
         ),
-    ]  # fmt: skip
+    ]

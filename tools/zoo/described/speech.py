@@ -15,9 +15,15 @@ from tools.zoo.spec import Recipe, Spec
 NVIDIA = "NVIDIA DeepLearningExamples"
 TRAINED_FRAMES = 1250  # mean padded length of a batch: utterances average 12.3 s
 CHARACTERS = 29
-JASPER_RECIPE = Recipe("librispeech", 32, 2048, "adamw", f"{NVIDIA} PyTorch/SpeechRecognition/Jasper (64 x 2 steps on 8 GPUs)")
-QUARTZNET_RECIPE = Recipe("librispeech", 72, 1152, "adamw", f"{NVIDIA} PyTorch/SpeechRecognition/QuartzNet (144 x 8 GPUs)")
-DEEPSPEECH_RECIPE = Recipe("librispeech", 20, 160, "sgd", "Amodei et al. 2016, arXiv:1512.02595; Sia/Pollux profiles (20 at first)")
+JASPER_RECIPE = Recipe(
+    "librispeech", 32, 2048, "adamw", f"{NVIDIA} PyTorch/SpeechRecognition/Jasper (64 x 2 steps on 8 GPUs)"
+)
+QUARTZNET_RECIPE = Recipe(
+    "librispeech", 72, 1152, "adamw", f"{NVIDIA} PyTorch/SpeechRecognition/QuartzNet (144 x 8 GPUs)"
+)
+DEEPSPEECH_RECIPE = Recipe(
+    "librispeech", 20, 160, "sgd", "Amodei et al. 2016, arXiv:1512.02595; Sia/Pollux profiles (20 at first)"
+)
 RNNT_RECIPE = Recipe("librispeech", 64, 2048, "lamb", "MLPerf training v1.0, RNN-T (1,024 to 2,048 in all)")
 
 
@@ -81,9 +87,13 @@ def jasper() -> nn.Module:
             inputs = outputs
     first = nn.Sequential(*_conv_bn(64, 256, 11, stride=2), nn.ReLU(inplace=True), nn.Dropout(0.2))
     last = nn.Sequential(
-        *_conv_bn(768, 896, 29, dilation=2), nn.ReLU(inplace=True), nn.Dropout(0.4),
-        *_conv_bn(896, 1024, 1), nn.ReLU(inplace=True), nn.Dropout(0.4),
-    )  # fmt: skip
+        *_conv_bn(768, 896, 29, dilation=2),
+        nn.ReLU(inplace=True),
+        nn.Dropout(0.4),
+        *_conv_bn(896, 1024, 1),
+        nn.ReLU(inplace=True),
+        nn.Dropout(0.4),
+    )
     return ConvolutionalRecogniser(first, blocks, True, last, 1024)
 
 
@@ -107,9 +117,13 @@ class DeepSpeech2(nn.Module):
     def __init__(self, width: int = 800, layers: int = 5) -> None:
         super().__init__()
         self.convolutions = nn.Sequential(
-            nn.Conv2d(1, 32, (41, 11), (2, 2), (20, 5)), nn.BatchNorm2d(32), nn.Hardtanh(0, 20, inplace=True),
-            nn.Conv2d(32, 32, (21, 11), (2, 1), (10, 5)), nn.BatchNorm2d(32), nn.Hardtanh(0, 20, inplace=True),
-        )  # fmt: skip
+            nn.Conv2d(1, 32, (41, 11), (2, 2), (20, 5)),
+            nn.BatchNorm2d(32),
+            nn.Hardtanh(0, 20, inplace=True),
+            nn.Conv2d(32, 32, (21, 11), (2, 1), (10, 5)),
+            nn.BatchNorm2d(32),
+            nn.Hardtanh(0, 20, inplace=True),
+        )
         self.recurrent = nn.ModuleList(
             nn.LSTM(32 * 41 if index == 0 else width, width, bidirectional=True, bias=True) for index in range(layers)
         )
@@ -130,7 +144,7 @@ class DeepSpeech2(nn.Module):
 
 
 class Transducer(nn.Module):
-    """RNN-T as MLPerf runs it: five encoder layers of 1,024 with a stack of two, two prediction layers of 512, joint."""
+    """RNN-T as MLPerf runs it: five encoder layers of 1,024, frames stacked by two, two prediction layers, joint."""
 
     def __init__(self, features: int = 240, vocabulary: int = 1024) -> None:
         super().__init__()
@@ -151,7 +165,7 @@ class Transducer(nn.Module):
 
 
 def _mean_loss(model: Any, inputs: Inputs) -> torch.Tensor:
-    """The CTC and transducer losses are small beside the network: one pass over the log-probabilities stands for them."""
+    """CTC and transducer losses are small beside the network: a pass over the log-probabilities stands for them."""
     return -model(*inputs).mean()  # type: ignore[no-any-return]
 
 
@@ -160,24 +174,55 @@ def specs() -> list[Spec]:
     frames_note = f"utterances padded to {TRAINED_FRAMES} frames of 10 ms, the mean of a batch"
     return [
         described(
-            "jasper", task, "jasper", jasper, lambda b: (torch.empty(b, 64, TRAINED_FRAMES, device="meta"),), _mean_loss,
-            JASPER_RECIPE, f"Li et al. 2019, arXiv:1904.03288, and {NVIDIA} PyTorch/SpeechRecognition/Jasper",
-            batches=(16, 32), sample_unit="utterance", notes=(frames_note,),
+            "jasper",
+            task,
+            "jasper",
+            jasper,
+            lambda b: (torch.empty(b, 64, TRAINED_FRAMES, device="meta"),),
+            _mean_loss,
+            JASPER_RECIPE,
+            f"Li et al. 2019, arXiv:1904.03288, and {NVIDIA} PyTorch/SpeechRecognition/Jasper",
+            batches=(16, 32),
+            sample_unit="utterance",
+            notes=(frames_note,),
         ),
         described(
-            "quartznet", task, "quartznet", quartznet, lambda b: (torch.empty(b, 64, TRAINED_FRAMES, device="meta"),),
-            _mean_loss, QUARTZNET_RECIPE, f"Kriman et al. 2020, arXiv:1910.10261, and {NVIDIA} PyTorch/SpeechRecognition/QuartzNet",
-            batches=(16, 32), sample_unit="utterance", notes=(frames_note,),
+            "quartznet",
+            task,
+            "quartznet",
+            quartznet,
+            lambda b: (torch.empty(b, 64, TRAINED_FRAMES, device="meta"),),
+            _mean_loss,
+            QUARTZNET_RECIPE,
+            f"Kriman et al. 2020, arXiv:1910.10261, and {NVIDIA} PyTorch/SpeechRecognition/QuartzNet",
+            batches=(16, 32),
+            sample_unit="utterance",
+            notes=(frames_note,),
         ),
         described(
-            "deepspeech2", task, "deepspeech", DeepSpeech2, lambda b: (torch.empty(b, 1, 161, TRAINED_FRAMES, device="meta"),),
-            _mean_loss, DEEPSPEECH_RECIPE, "Amodei et al. 2016, arXiv:1512.02595, five bidirectional LSTM layers of 800",
-            batches=(16, 32), sample_unit="utterance", notes=(frames_note,),
+            "deepspeech2",
+            task,
+            "deepspeech",
+            DeepSpeech2,
+            lambda b: (torch.empty(b, 1, 161, TRAINED_FRAMES, device="meta"),),
+            _mean_loss,
+            DEEPSPEECH_RECIPE,
+            "Amodei et al. 2016, arXiv:1512.02595, five bidirectional LSTM layers of 800",
+            batches=(16, 32),
+            sample_unit="utterance",
+            notes=(frames_note,),
         ),
         described(
-            "rnn-t", task, "rnn-t", Transducer,
-            lambda b: (torch.empty(b, 400, 240, device="meta"), labels(b, 50)), _mean_loss, RNNT_RECIPE,
-            "MLPerf training v1.0, rnn_speech_recognition", batches=(16, 32), sample_unit="utterance",
+            "rnn-t",
+            task,
+            "rnn-t",
+            Transducer,
+            lambda b: (torch.empty(b, 400, 240, device="meta"), labels(b, 50)),
+            _mean_loss,
+            RNNT_RECIPE,
+            "MLPerf training v1.0, rnn_speech_recognition",
+            batches=(16, 32),
+            sample_unit="utterance",
             notes=("400 stacked frames and 50 word pieces an utterance",),
         ),
-    ]  # fmt: skip
+    ]

@@ -21,7 +21,7 @@ FASTPITCH_RECIPE = Recipe("ljspeech", 32, 256, "lamb", f"{NVIDIA}/FastPitch (32 
 
 
 class Tacotron2(nn.Module):
-    """Shen et al. 2018: convolutions and a BLSTM over text, a decoder of two LSTM cells with location attention, a postnet.
+    """Shen et al. 2018: a BLSTM over text, a decoder of two LSTM cells with location attention, a postnet.
 
     The decoder is a loop over frames. It is unrolled as one recurrent layer per cell: the same products and launches
     a frame, with the attention of each frame over all text positions beside it.
@@ -33,18 +33,26 @@ class Tacotron2(nn.Module):
         self.convolutions = nn.Sequential(*(_conv1d(512, 512, 5, nn.ReLU()) for _ in range(3)))
         self.encoder = nn.LSTM(512, 256, bidirectional=True, batch_first=True)
         self.prenet = nn.Sequential(
-            nn.Linear(MELS, 256, bias=False), nn.ReLU(), nn.Dropout(0.5), nn.Linear(256, 256, bias=False), nn.ReLU(),
+            nn.Linear(MELS, 256, bias=False),
+            nn.ReLU(),
             nn.Dropout(0.5),
-        )  # fmt: skip
-        self.attention_rnn, self.decoder_rnn = nn.LSTM(768, 1024, batch_first=True), nn.LSTM(1536, 1024, batch_first=True)
+            nn.Linear(256, 256, bias=False),
+            nn.ReLU(),
+            nn.Dropout(0.5),
+        )
+        self.attention_rnn, self.decoder_rnn = (
+            nn.LSTM(768, 1024, batch_first=True),
+            nn.LSTM(1536, 1024, batch_first=True),
+        )
         self.query, self.memory = nn.Linear(1024, 128, bias=False), nn.Linear(512, 128, bias=False)
         self.location = nn.Conv1d(2, 32, 31, padding=15, bias=False)
         self.location_dense, self.score = nn.Linear(32, 128, bias=False), nn.Linear(128, 1, bias=False)
         self.projection, self.gate = nn.Linear(1536, MELS), nn.Linear(1536, 1)
         self.postnet = nn.Sequential(
-            _conv1d(MELS, 512, 5, nn.Tanh()), *(_conv1d(512, 512, 5, nn.Tanh()) for _ in range(3)),
+            _conv1d(MELS, 512, 5, nn.Tanh()),
+            *(_conv1d(512, 512, 5, nn.Tanh()) for _ in range(3)),
             _conv1d(512, MELS, 5, nn.Identity()),
-        )  # fmt: skip
+        )
 
     def forward(self, text: torch.Tensor, mels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         encoded, _ = self.encoder(self.convolutions(self.embedding(text).transpose(1, 2)).transpose(1, 2))
@@ -85,7 +93,7 @@ def _tacotron_loss(model: Any, inputs: Inputs) -> torch.Tensor:
 
 
 class WaveGlow(nn.Module):
-    """Prenger et al. 2019: 12 flows over groups of 8 audio samples, each an invertible 1 x 1 and a WaveNet of 8 x 512."""
+    """Prenger et al. 2019: 12 flows over groups of 8 audio samples, an invertible 1 x 1 and a WaveNet of 8 x 512 each."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -179,9 +187,12 @@ class TransformerBlock(nn.Module):
         super().__init__()
         self.qkv, self.out = nn.Linear(width, 3 * 64), nn.Linear(64, width, bias=False)
         self.convolutions = nn.Sequential(
-            nn.Conv1d(width, 4 * width, 3, padding=1), nn.ReLU(), nn.Dropout(0.1), nn.Conv1d(4 * width, width, 3, padding=1),
+            nn.Conv1d(width, 4 * width, 3, padding=1),
+            nn.ReLU(),
             nn.Dropout(0.1),
-        )  # fmt: skip
+            nn.Conv1d(4 * width, width, 3, padding=1),
+            nn.Dropout(0.1),
+        )
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
 
     def forward(self, data: torch.Tensor) -> torch.Tensor:
@@ -193,9 +204,14 @@ class TransformerBlock(nn.Module):
 
 def _predictor(width: int) -> nn.Sequential:
     return nn.Sequential(
-        nn.Conv1d(width, 256, 3, padding=1), nn.ReLU(), nn.Dropout(0.1), nn.Conv1d(256, 256, 3, padding=1), nn.ReLU(),
-        nn.Dropout(0.1), nn.Conv1d(256, 1, 1),
-    )  # fmt: skip
+        nn.Conv1d(width, 256, 3, padding=1),
+        nn.ReLU(),
+        nn.Dropout(0.1),
+        nn.Conv1d(256, 256, 3, padding=1),
+        nn.ReLU(),
+        nn.Dropout(0.1),
+        nn.Conv1d(256, 1, 1),
+    )
 
 
 def _fastpitch_loss(model: Any, inputs: Inputs) -> torch.Tensor:
@@ -205,7 +221,11 @@ def _fastpitch_loss(model: Any, inputs: Inputs) -> torch.Tensor:
 
 
 def _clip(batch: int) -> Inputs:
-    return labels(batch, TEXT), torch.empty(batch, MELS, FRAMES, device="meta"), torch.empty(batch, FRAMES, device="meta")
+    return (
+        labels(batch, TEXT),
+        torch.empty(batch, MELS, FRAMES, device="meta"),
+        torch.empty(batch, FRAMES, device="meta"),
+    )
 
 
 def specs() -> list[Spec]:
@@ -213,20 +233,46 @@ def specs() -> list[Spec]:
     clip = f"clips padded to {TEXT} characters and {FRAMES} frames"
     return [
         described(
-            "tacotron2", task, "tacotron", Tacotron2, _clip, _tacotron_loss, TACOTRON_RECIPE,
-            f"Shen et al. 2018, arXiv:1712.05884, and {NVIDIA}/Tacotron2", batches=(8, 16), sample_unit="clip", notes=(clip,),
+            "tacotron2",
+            task,
+            "tacotron",
+            Tacotron2,
+            _clip,
+            _tacotron_loss,
+            TACOTRON_RECIPE,
+            f"Shen et al. 2018, arXiv:1712.05884, and {NVIDIA}/Tacotron2",
+            batches=(8, 16),
+            sample_unit="clip",
+            notes=(clip,),
         ),
         described(
-            "waveglow", task, "waveglow", WaveGlow,
+            "waveglow",
+            task,
+            "waveglow",
+            WaveGlow,
             lambda b: (torch.empty(b, MELS, 32, device="meta"), torch.empty(b, WAVEGLOW_SEGMENT, device="meta")),
-            lambda model, inputs: model(*inputs), WAVEGLOW_RECIPE,
-            f"Prenger et al. 2019, arXiv:1811.00002, and {NVIDIA}/Tacotron2", batches=(8, 16), sample_unit="segment",
+            lambda model, inputs: model(*inputs),
+            WAVEGLOW_RECIPE,
+            f"Prenger et al. 2019, arXiv:1811.00002, and {NVIDIA}/Tacotron2",
+            batches=(8, 16),
+            sample_unit="segment",
             notes=(f"segments of {WAVEGLOW_SEGMENT:,} audio samples",),
         ),
         described(
-            "fastpitch", task, "fastpitch", FastPitch,
-            lambda b: (labels(b, TEXT), torch.empty(b, TEXT, device="meta"), torch.empty(b, FRAMES, MELS, device="meta")),
-            _fastpitch_loss, FASTPITCH_RECIPE, f"Lancucki 2021, arXiv:2006.06873, and {NVIDIA}/FastPitch",
-            batches=(16, 32), sample_unit="clip", notes=(clip,),
+            "fastpitch",
+            task,
+            "fastpitch",
+            FastPitch,
+            lambda b: (
+                labels(b, TEXT),
+                torch.empty(b, TEXT, device="meta"),
+                torch.empty(b, FRAMES, MELS, device="meta"),
+            ),
+            _fastpitch_loss,
+            FASTPITCH_RECIPE,
+            f"Lancucki 2021, arXiv:2006.06873, and {NVIDIA}/FastPitch",
+            batches=(16, 32),
+            sample_unit="clip",
+            notes=(clip,),
         ),
-    ]  # fmt: skip
+    ]

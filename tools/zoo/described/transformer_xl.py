@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, NamedTuple
 
 import torch
@@ -16,7 +17,11 @@ CUTOFFS = (0, 19_997, 39_997, 199_997, 267_735)  # frequency-ordered vocabulary 
 # Share of running words in the three rare clusters; the rest falls among the 19,997 most frequent words.
 RARE_SHARES = (0.036, 0.045, 0.004)
 TXL_RECIPE = Recipe(
-    "wikitext-103", 32, 256, "lamb", "NVIDIA DeepLearningExamples PyTorch/LanguageModeling/Transformer-XL (256 in all, 8 GPUs)"
+    "wikitext-103",
+    32,
+    256,
+    "lamb",
+    "NVIDIA DeepLearningExamples PyTorch/LanguageModeling/Transformer-XL (256 in all, 8 GPUs)",
 )
 
 
@@ -93,12 +98,10 @@ class TransformerXL(nn.Module):
             self.tables = nn.ParameterList([torch.empty(CUTOFFS[-1], shape.width)])
             self.projections = nn.ParameterList()
         else:
-            sizes = [high - low for low, high in zip(CUTOFFS[:-1], CUTOFFS[1:], strict=True)]
+            sizes = [high - low for low, high in itertools.pairwise(CUTOFFS)]
             self.tables = nn.ParameterList(torch.empty(size, width) for size, width in zip(sizes, widths, strict=True))
             self.projections = nn.ParameterList(torch.empty(shape.width, width) for width in widths)
-        self.out_biases = nn.ParameterList(
-            torch.empty(high - low) for low, high in zip(CUTOFFS[:-1], CUTOFFS[1:], strict=True)
-        )
+        self.out_biases = nn.ParameterList(torch.empty(high - low) for low, high in itertools.pairwise(CUTOFFS))
         self.cluster_weight = nn.Parameter(torch.empty(3, widths[0]))
         self.cluster_bias = nn.Parameter(torch.empty(3))
         head_width = shape.width // shape.heads
@@ -122,7 +125,9 @@ class TransformerXL(nn.Module):
                 attention(hidden, encoding, self.content_bias, self.position_bias, mask, memory.to(dtype))
             )
             states.append(hidden)
-        self.memory = [torch.cat((m.to(dtype), s), 0)[-length:].detach() for m, s in zip(memories, states, strict=False)]
+        self.memory = [
+            torch.cat((m.to(dtype), s), 0)[-length:].detach() for m, s in zip(memories, states, strict=False)
+        ]
         return self._adaptive_softmax(self.drop(hidden).view(length * batch, -1), target.view(-1))
 
     def _embed(self, tokens: torch.Tensor) -> torch.Tensor:
@@ -150,7 +155,7 @@ class TransformerXL(nn.Module):
     def _adaptive_softmax(self, hidden: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
         """Grave et al. 2017: frequent words and three cluster logits for all, a cluster's words for its own only."""
         if self.shape.divide == 1:
-            weights = [self.tables[0][low:high] for low, high in zip(CUTOFFS[:-1], CUTOFFS[1:], strict=True)]
+            weights = [self.tables[0][low:high] for low, high in itertools.pairwise(CUTOFFS)]
         else:
             weights = list(self.tables)
         head_weight = torch.cat((weights[0], self.cluster_weight), 0)
@@ -185,9 +190,19 @@ def specs() -> list[Spec]:
     sizes["transformer-xl-large@384"] = LARGE._replace(length=384)
     return [
         described(
-            name, "language modelling", "transformer-xl", lambda shape=shape: TransformerXL(shape), _inputs(shape),  # type: ignore[misc]
-            _mean_loss, TXL_RECIPE, cited, pure_half=True, batches=(16, 32), seq_length=shape.length, sample_unit="sequence",
+            name,
+            "language modelling",
+            "transformer-xl",
+            lambda shape=shape: TransformerXL(shape),
+            _inputs(shape),  # type: ignore[misc]
+            _mean_loss,
+            TXL_RECIPE,
+            cited,
+            pure_half=True,
+            batches=(16, 32),
+            seq_length=shape.length,
+            sample_unit="sequence",
             notes=("weights and activations in half precision (Apex O2); attention scores are stored",),
         )
         for name, shape in sizes.items()
-    ]  # fmt: skip
+    ]

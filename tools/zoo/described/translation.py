@@ -17,7 +17,11 @@ VOCABULARY = 32320  # 32,317 byte-pair pieces padded to a multiple of 8
 PADDED_LENGTH = 30  # WMT16 en-de pairs of at most 50 pieces, bucketed by length, average 26 pieces a side
 GNMT_TOKENS = 52  # source + target pieces of an average pair: the unit of the published tokens/s
 GNMT_RECIPE = Recipe(
-    "wmt16-en-de", 128, 4096, "adam", "NVIDIA DeepLearningExamples PyTorch/Translation/GNMT (128 per GPU); MLPerf v0.6 (4,096)"
+    "wmt16-en-de",
+    128,
+    4096,
+    "adam",
+    "NVIDIA DeepLearningExamples PyTorch/Translation/GNMT (128 per GPU); MLPerf v0.6 (4,096)",
 )
 
 
@@ -85,9 +89,17 @@ def _translation_loss(model: Any, inputs: Inputs) -> torch.Tensor:
 def specs() -> list[Spec]:
     return [
         described(
-            "gnmt", "translation", "gnmt", GNMT, _pairs, _translation_loss, GNMT_RECIPE,
+            "gnmt",
+            "translation",
+            "gnmt",
+            GNMT,
+            _pairs,
+            _translation_loss,
+            GNMT_RECIPE,
             "NVIDIA DeepLearningExamples PyTorch/Translation/GNMT (v2, 4 layers of 1,024)",
-            batches=(64, 128), seq_length=GNMT_TOKENS, sample_unit="sentence pair",
+            batches=(64, 128),
+            seq_length=GNMT_TOKENS,
+            sample_unit="sentence pair",
             notes=("tokens count source and target pieces of an average pair (26 + 26); computed padded to 30 + 30",),
         )
-    ]  # fmt: skip
+    ]

@@ -60,7 +60,7 @@ class PoolingPyramid(nn.Module):
 
 
 class YOLOv8(nn.Module):
-    """Backbone of strided convolutions and C2f blocks, path aggregation neck, a head without anchors on three levels."""
+    """Backbone of strided convolutions and C2f blocks, path aggregation, a head without anchors on three levels."""
 
     def __init__(self, depth: float, width: float, widest: int) -> None:
         super().__init__()
@@ -103,7 +103,10 @@ def _anchor_free_loss(model: Any, inputs: Inputs) -> torch.Tensor:
     batch, _, places = boxes.shape
     distances = F.softmax(boxes.view(batch, 4, 16, places).transpose(1, 2), dim=1)
     with torch.no_grad():  # the task-aligned assignment: scores of every place against about 8 objects an image
-        (torch.empty(batch, 8, places, 4, device="meta") - model.bins(distances).squeeze(1).transpose(1, 2).unsqueeze(1)).amin(-1)
+        (
+            torch.empty(batch, 8, places, 4, device="meta")
+            - model.bins(distances).squeeze(1).transpose(1, 2).unsqueeze(1)
+        ).amin(-1)
     entropy = F.binary_cross_entropy_with_logits(classes, torch.empty_like(classes), reduction="none")
     return entropy.sum() + F.cross_entropy(
         boxes.view(batch, 4, 16, places).transpose(1, 2), torch.empty(batch, 4, places, dtype=torch.long, device="meta")
@@ -119,7 +122,8 @@ class YOLOv3(nn.Module):
         self.stages = nn.ModuleList()
         for inputs, outputs, depth in ((32, 64, 1), (64, 128, 2), (128, 256, 8), (256, 512, 8), (512, 1024, 4)):
             blocks = nn.ModuleList(
-                nn.Sequential(Conv(outputs, outputs // 2, leaky=True), _conv3(outputs // 2, outputs)) for _ in range(depth)
+                nn.Sequential(Conv(outputs, outputs // 2, leaky=True), _conv3(outputs // 2, outputs))
+                for _ in range(depth)
             )
             self.stages.append(nn.ModuleList((_conv3(inputs, outputs, 2), blocks)))
         self.heads, self.outs, self.narrow = nn.ModuleList(), nn.ModuleList(), nn.ModuleList()
@@ -150,9 +154,12 @@ def _conv3(inputs: int, outputs: int, stride: int = 1) -> Conv:
 
 def _five(inputs: int, width: int) -> nn.Sequential:
     return nn.Sequential(
-        Conv(inputs, width, leaky=True), _conv3(width, 2 * width), Conv(2 * width, width, leaky=True),
-        _conv3(width, 2 * width), Conv(2 * width, width, leaky=True),
-    )  # fmt: skip
+        Conv(inputs, width, leaky=True),
+        _conv3(width, 2 * width),
+        Conv(2 * width, width, leaky=True),
+        _conv3(width, 2 * width),
+        Conv(2 * width, width, leaky=True),
+    )
 
 
 def _dense_loss(model: Any, inputs: Inputs) -> torch.Tensor:
@@ -161,7 +168,7 @@ def _dense_loss(model: Any, inputs: Inputs) -> torch.Tensor:
 
 
 class EfficientDet(nn.Module):
-    """D0: EfficientNet-B0, three BiFPN layers of width 64 over five levels, two heads of three separable convolutions."""
+    """D0: EfficientNet-B0, three BiFPN layers of 64 over five levels, heads of three separable convolutions."""
 
     def __init__(self, width: int = 64) -> None:
         super().__init__()
@@ -229,22 +236,55 @@ def _focal_loss(model: Any, inputs: Inputs) -> torch.Tensor:
 
 def specs() -> list[Spec]:
     task = "object detection"
-    sizes = {"n": (0.33, 0.25, 1024), "s": (0.33, 0.5, 1024), "m": (0.67, 0.75, 768), "l": (1.0, 1.0, 512), "x": (1.0, 1.25, 512)}
+    sizes = {
+        "n": (0.33, 0.25, 1024),
+        "s": (0.33, 0.5, 1024),
+        "m": (0.67, 0.75, 768),
+        "l": (1.0, 1.0, 512),
+        "x": (1.0, 1.25, 512),
+    }
     v8 = [
         described(
-            f"yolov8{letter}", task, "yolo", lambda size=size: YOLOv8(*size), lambda b: (images(b, 640),), _anchor_free_loss,  # type: ignore[misc]
-            YOLOV8_RECIPE, "Ultralytics YOLOv8", batches=(8, 16), image_size=640, sample_unit="image",
+            f"yolov8{letter}",
+            task,
+            "yolo",
+            lambda size=size: YOLOv8(*size),
+            lambda b: (images(b, 640),),
+            _anchor_free_loss,  # type: ignore[misc]
+            YOLOV8_RECIPE,
+            "Ultralytics YOLOv8",
+            batches=(8, 16),
+            image_size=640,
+            sample_unit="image",
         )
         for letter, size in sizes.items()
-    ]  # fmt: skip
+    ]
     return [
         *v8,
         described(
-            "yolov3", task, "yolo", YOLOv3, lambda b: (images(b, 416),), _dense_loss, YOLOV3_RECIPE,
-            "Redmon & Farhadi 2018, arXiv:1804.02767", batches=(16, 32), image_size=416, sample_unit="image",
+            "yolov3",
+            task,
+            "yolo",
+            YOLOv3,
+            lambda b: (images(b, 416),),
+            _dense_loss,
+            YOLOV3_RECIPE,
+            "Redmon & Farhadi 2018, arXiv:1804.02767",
+            batches=(16, 32),
+            image_size=416,
+            sample_unit="image",
         ),
         described(
-            "efficientdet-d0", task, "efficientdet", EfficientDet, lambda b: (images(b, 512),), _focal_loss,
-            EFFICIENTDET_RECIPE, "Tan et al. 2020, arXiv:1911.09070", batches=(16, 32), image_size=512, sample_unit="image",
+            "efficientdet-d0",
+            task,
+            "efficientdet",
+            EfficientDet,
+            lambda b: (images(b, 512),),
+            _focal_loss,
+            EFFICIENTDET_RECIPE,
+            "Tan et al. 2020, arXiv:1911.09070",
+            batches=(16, 32),
+            image_size=512,
+            sample_unit="image",
         ),
-    ]  # fmt: skip
+    ]
