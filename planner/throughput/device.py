@@ -1,7 +1,5 @@
 """What one device sustains: peak rates of a precision under its power limit, as the reciprocals the roofline needs."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from planner.hardware.accelerator import Accelerator
@@ -69,7 +67,7 @@ def sustained(
     reference = constants.power_reference_w.get(architecture_group(accelerator), {}).get(engine)
     if accelerator.power_w is None or reference is None:
         return rate * share
-    factor = (accelerator.power_w / (rate * reference)) ** constants.power_exponent
+    factor: float = (accelerator.power_w / (rate * reference)) ** constants.power_exponent
     return rate * share * min(max(factor, constants.power_factor_min), constants.power_factor_max)
 
 

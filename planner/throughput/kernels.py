@@ -24,6 +24,9 @@ FUSABLE = ("bn", "ln", "gn", "ew", "copy", "cast", "softmax", "red")
 _CUDNN = frozenset((*CONVOLUTIONS, "rnn"))
 _FALLBACK_CLASS = "ew"
 
+# PyTorch has its own depthwise kernels up to 5 x 5; larger ones run on a general, slower path.
+LARGE_KERNEL = 5
+
 
 class ArithmeticRow(NamedTuple):
     """One merged matrix operation, ready for any device: seconds are the maximum of two dot products with its rates."""
@@ -157,7 +160,7 @@ def shape_factor(operation: Operation, layout: LayoutConstants) -> float:
     if operation.op_class in DEPTHWISE:
         part = DEPTHWISE.index(operation.op_class)
         penalty = math.exp(layout.depthwise_log_kernel_penalty[part]) / max(operation.kernel_size, 1) ** 2
-        large = layout.depthwise_log_large_kernel[part] if operation.kernel_size > 7 else 0.0
+        large = layout.depthwise_log_large_kernel[part] if operation.kernel_size > LARGE_KERNEL else 0.0
         return math.exp(large) / (1.0 + penalty)
     return 1.0
 

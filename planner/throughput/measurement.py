@@ -15,6 +15,7 @@ from planner.hardware.catalog import resolve
 from planner.hardware.interconnect import default_link
 from planner.hardware.machine import Machine
 from planner.throughput.estimate import Scope
+from planner.workloads.attention import with_stored_scores
 from planner.workloads.catalog import load_workload
 from planner.workloads.resize import at_image_size, at_seq_length
 from planner.workloads.workload import Workload
@@ -25,13 +26,18 @@ GPUS_PER_NODE = 8
 
 
 class Software(NamedTuple):
-    """What ran the model: ``framework`` is its lineage ('pytorch', 'tensorflow' ...), the rest its software level."""
+    """What ran the model: ``framework`` is its lineage ('pytorch', 'tensorflow' ...), then its software level.
+
+    ``update_loop`` is an optimizer that loops over tensors, ``stored_scores`` attention without a fused kernel: both as
+    PyTorch did them before 2.0.
+    """
 
     framework: str = "pytorch"
     channels_last: bool = False
     compiled: bool = False
     tuned: bool = False
     update_loop: bool = False
+    stored_scores: bool = False
 
 
 class Measurement(NamedTuple):
@@ -53,9 +59,10 @@ def read_measurement(row: MeasuredRow, workload: Workload | None = None) -> Meas
     Raises InputError with the reason when the row cannot be understood.
     """
     accelerator = read_accelerator(row.get("gpu") or "")
+    software = read_software(row.get("framework_version") or "", row.get("variant") or "")
     tokens_per_sample = None
     if workload is None:
-        workload, tokens_per_sample = _workload(row)
+        workload, tokens_per_sample = _workload(row, software)
     machine = _machine(row, accelerator)
     batch = _batch(row)
     step_batch = None if batch is None else batch * machine.devices
@@ -66,7 +73,7 @@ def read_measurement(row: MeasuredRow, workload: Workload | None = None) -> Meas
         batch_size_per_gpu=batch,
         samples_per_s=_rate(row, workload, tokens_per_sample, machine, step_batch),
         scope=_scope(row),
-        software=read_software(row.get("framework_version", ""), row.get("variant", "")),
+        software=software,
         optimizer=_optimizer(row, workload),
     )
 
@@ -120,13 +127,15 @@ def read_precision(text: str) -> Precision:
 def read_software(version: str, variant: str) -> Software:
     """Framework lineage and software level from a version and a variant such as 'nhwc' or 'XLAsynthetic'."""
     words, changes = version.casefold(), variant.casefold()
+    before_2 = words.startswith(("pytorch 0.", "pytorch 1.", "pytorch ~1."))
     framework = next((name for name in _FRAMEWORKS if name in words), "pytorch")
     return Software(
         framework=_FRAMEWORKS.get(framework, framework),
         channels_last="nhwc" in changes or "channels_last" in changes or "channels-last" in changes,
         compiled=any(mark in changes or mark in words for mark in ("xla", "dynamo", "compile", "inductor")),
         tuned=" ngc " in f" {words} " or "nemo container" in words or "tuned" in changes,
-        update_loop=words.startswith(("pytorch 0.", "pytorch 1.", "pytorch ~1.")),
+        update_loop=before_2,
+        stored_scores=before_2 or "ngc" in words or framework in ("tensorflow", "mxnet"),
     )
 
 
@@ -145,38 +154,47 @@ _FRAMEWORKS = {
 }
 
 
-def _workload(row: MeasuredRow) -> tuple[Workload, float | None]:
+def _workload(row: MeasuredRow, software: Software) -> tuple[Workload, float | None]:
     """The workload at the row's input size, and the tokens of one sample where the row counts tokens."""
-    workload = find_workload(row.get("model") or "")
-    size, length = read_input(row.get("input", ""))
-    if length is not None:
-        if workload.seq_length is not None and length != workload.seq_length:
-            workload = _resized(workload.name, None, length)
-        return workload, float(length)
-    if size is not None and workload.image_size is not None and size != workload.image_size:
-        workload = _resized(workload.name, size, None)
-    return workload, None if workload.seq_length is None else float(workload.seq_length)
+    size, length = read_input(row.get("input") or "")
+    workload = _sized(row.get("model") or "", size, length, software.stored_scores)
+    tokens = length or workload.seq_length
+    return workload, None if tokens is None else float(tokens)
 
 
 @cache
+def _sized(name: str, image_size: int | None, seq_length: int | None, stored_scores: bool) -> Workload:
+    """The named workload at the row's input size, where it takes one, with attention as the software computes it."""
+    workload = find_workload(name)
+    if seq_length is not None and workload.seq_length is not None:
+        workload = at_seq_length(workload, seq_length)
+    elif image_size is not None and workload.image_size is not None:
+        workload = at_image_size(workload, image_size)
+    return with_stored_scores(workload) if stored_scores else workload
+
+
 def find_workload(name: str) -> Workload:
-    """The zoo's record for a benchmark's name: as written, without its folder, without remarks in brackets."""
+    """The zoo's record for a benchmark's name: as written, without its folder, without remarks in brackets.
+
+    Raises UnknownNameError.
+    """
+    found = _find_workload(name)
+    if isinstance(found, UnknownNameError):
+        raise found
+    return found
+
+
+@cache
+def _find_workload(name: str) -> Workload | UnknownNameError:
+    """As :func:`find_workload`, but a failure is a value: a file may name an unknown model thousands of times."""
     bare = name.split("[")[0].split("(")[0].strip()
-    candidates = dict.fromkeys((name, bare, bare.rsplit("/", 1)[-1]))
-    for candidate in candidates:
+    problem = UnknownNameError("model", name)
+    for candidate in dict.fromkeys((name, bare, bare.rsplit("/", 1)[-1])):
         try:
             return load_workload(candidate)
         except UnknownNameError as error:
             problem = error
-    raise problem
-
-
-@cache
-def _resized(name: str, image_size: int | None, seq_length: int | None) -> Workload:
-    workload = load_workload(name)
-    if seq_length is not None:
-        return at_seq_length(workload, seq_length)
-    return workload if image_size is None else at_image_size(workload, image_size)
+    return problem
 
 
 def read_input(text: str) -> tuple[int | None, int | None]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.throughput.kernels import DEPTHWISE, GEMM, GROUPED, engine_of
+from planner.throughput.kernels import DEPTHWISE, GEMM, GROUPED, LARGE_KERNEL, engine_of
 from planner.workloads.workload import Operation
 from tools.fit.observations import Observation
 from tools.fit.parameters import Parameters, Vector
@@ -131,7 +131,7 @@ class _OperationColumns:
                 0.0,
             )
         if operation.op_class in DEPTHWISE:
-            large = index[f"{name}/large"] if operation.kernel_size > 7 else none
+            large = index[f"{name}/large"] if operation.kernel_size > LARGE_KERNEL else none
             return none, 0.0, large, index[f"{name}/kernel"], 1.0 / max(operation.kernel_size, 1) ** 2
         return none, 0.0, none, none, 0.0
 

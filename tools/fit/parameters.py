@@ -23,6 +23,7 @@ PRIOR = Path(__file__).with_name("prior.json")
 # Prior standard deviations, in ln: how far a constant may move from the prototype's value for one unit of penalty.
 CLASS_SD = 0.25
 SHAPE_SD = 0.3
+LARGE_SD = 0.8
 DEVICE_SD = {"kappa2": 0.4, "kappa4": 0.4, "beta": 0.4, "launch": 0.3, "step": 0.5, "optimizer": 0.4}
 
 
@@ -81,4 +82,4 @@ def register_constants(parameters: Parameters, prior: Mapping[str, Any]) -> None
             parameters.add(f"{layout}/{name}/resnext", table["grouped"]["resnext_log_gain"][part], SHAPE_SD)
         for part, name in enumerate(DEPTHWISE):
             parameters.add(f"{layout}/{name}/kernel", table["depthwise"]["log_kernel_penalty"][part], SHAPE_SD)
-            parameters.add(f"{layout}/{name}/large", table["depthwise"]["log_large_kernel"][part], SHAPE_SD)
+            parameters.add(f"{layout}/{name}/large", table["depthwise"]["log_large_kernel"][part], LARGE_SD)
