@@ -1,0 +1,288 @@
+"""The app: tabs over one question. It asks the core in worker threads and tells the screens what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rich.text import Text
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.screen import Screen
+from textual.timer import Timer
+
+from planner.errors import InputError, PlannerError
+from planner.plan.plan import Estimate
+from planner.throughput.levers import Lever
+from planner.tui.arrange import Order, key_of
+from planner.tui.asked import Values, command_line, field_of
+from planner.tui.clock import age, day
+from planner.tui.commands import EVERYWHERE, MACHINE, PLAN, PRICES, WHY, Command, bindings
+from planner.tui.core import Core, LiveCore, Ranked
+from planner.tui.screens.base import PlannerScreen
+from planner.tui.screens.dialogs import JumpScreen, TextDialog
+from planner.tui.screens.plan import PlanScreen
+from planner.tui.settings import Settings, load_settings, save_settings
+from planner.tui.texts import assumptions_text, command_text, keys_text
+from planner.tui.theme import PALETTES, Palette, themes
+from pricing.age import age_days
+
+COMMANDS: dict[str, Sequence[Command]] = {"plan": PLAN, "why": WHY, "machine": MACHINE, "prices": PRICES}
+LEVERS_AFTER_S = 0.15
+"""The cursor must rest that long before the levers of its row are looked for."""
+
+
+@dataclass
+class Answered(Message):
+    """The core has ranked the question."""
+
+    ranked: Ranked
+
+
+@dataclass
+class Unanswerable(Message):
+    """The question cannot be answered as it stands, for this reason; ``field`` is the form's field at fault."""
+
+    sentence: str
+    field: str | None
+
+
+@dataclass
+class LeversFound(Message):
+    """What would change the row."""
+
+    row: Estimate
+    levers: Sequence[Lever]
+
+
+class PlannerApp(App[None]):
+    """``PlannerApp().run()`` opens Plan on the last question. ``core`` and ``settings`` are for tests and pictures."""
+
+    TITLE = "gpuplanner"
+    CSS_PATH = "styles.tcss"
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings(EVERYWHERE),
+        Binding("q", "quit", show=False),
+    ]
+
+    def __init__(
+        self, core: Core | None = None, settings: Settings | None = None, directory: Path | None = None
+    ) -> None:
+        super().__init__()
+        self._directory = directory
+        remembered = settings if settings is not None else load_settings(directory)
+        self.core: Core = core or LiveCore()
+        self.values: Values = dict(remembered.values)
+        self.order = Order(sort=remembered.sort, group=remembered.group)
+        self.ranked: Ranked | None = None
+        self.problem = ""
+        self.problem_field: str | None = None
+        self.chosen: Estimate | None = None
+        self.cursor_moved = False
+        self.levers: Sequence[Lever] = ()
+        self._asking = self._ask_again = False
+        self._resting: Timer | None = None
+        for theme in themes():
+            self.register_theme(theme)
+        self.theme = remembered.theme
+
+    @property
+    def palette(self) -> Palette:
+        return PALETTES.get(self.theme, PALETTES["planner-dark"])
+
+    def get_default_screen(self) -> Screen[Any]:
+        return PlanScreen()
+
+    @property
+    def plan_screen(self) -> PlanScreen:
+        """Always there: the other tabs lie over it."""
+        screen = self.screen_stack[0]
+        if not isinstance(screen, PlanScreen):
+            raise RuntimeError("the plan is the ground of the stack")
+        return screen
+
+    def on_mount(self) -> None:
+        # The first picture comes before the first question, which takes most of a second to read its tables.
+        self.call_after_refresh(self.ask, self.values)
+
+    # Asking
+
+    def ask(self, values: Values) -> None:
+        """Rank the form's question; while one is being ranked, only the latest of those that come is kept."""
+        self.values = values
+        self._ask_again = True
+        if not self._asking:
+            self._ask_next()
+
+    def _ask_next(self) -> None:
+        self._ask_again, self._asking = False, True
+        self.run_worker(partial(self._ask_core, dict(self.values), self.order), thread=True, group="ask")
+
+    def _ask_core(self, values: Values, order: Order) -> None:
+        try:
+            self.post_message(Answered(self.core.ask(values, order.of_planner)))
+        except InputError as error:
+            self.post_message(Unanswerable(str(error), field_of(error)))
+        except PlannerError as error:
+            self.post_message(Unanswerable(str(error), None))
+
+    def on_answered(self, message: Answered) -> None:
+        self.ranked, self.problem, self.problem_field = message.ranked, "", None
+        self._settled()
+
+    def on_unanswerable(self, message: Unanswerable) -> None:
+        self.problem, self.problem_field = message.sentence, message.field
+        self._settled()
+
+    def _settled(self) -> None:
+        self._asking = False
+        if self._ask_again:
+            self._ask_next()
+        else:
+            self._show()
+
+    def reorder(self, order: Order) -> None:
+        """Show the rows in another order; the planner is asked only where the order is its own."""
+        before, self.order = self.order, order
+        if order.of_planner != before.of_planner:
+            self.cursor_moved = False
+            self.ask(self.values)
+        else:
+            self._show()
+
+    def _show(self) -> None:
+        for screen in self.screen_stack:
+            if isinstance(screen, PlannerScreen):
+                screen.refresh_content()
+
+    def row_changed(self) -> None:
+        """Tell the tab that lies over the plan."""
+        for screen in self.screen_stack[1:]:
+            if isinstance(screen, PlannerScreen):
+                screen.row_changed()
+
+    # Levers of the row under the cursor
+
+    def find_levers(self, row: Estimate) -> None:
+        """Look for the row's levers once the cursor rests."""
+        if self._resting is not None:
+            self._resting.stop()
+        self._resting = self.set_timer(LEVERS_AFTER_S, partial(self._find_levers_now, row))
+
+    def _find_levers_now(self, row: Estimate) -> None:
+        if self.ranked is not None:
+            work = partial(self._ask_levers, self.ranked, row)
+            self.run_worker(work, thread=True, group="levers", exclusive=True)
+
+    def _ask_levers(self, ranked: Ranked, row: Estimate) -> None:
+        self.post_message(LeversFound(row, self.core.levers(ranked, row)))
+
+    def on_levers_found(self, message: LeversFound) -> None:
+        if self.chosen is not None and key_of(self.chosen) == key_of(message.row):
+            self.levers = message.levers
+            self.plan_screen.show_levers()
+
+    # Commands
+
+    def action_go(self, mode: str) -> None:
+        """Open a tab over the plan; the plan itself is what lies under them all."""
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        if mode != "plan":
+            self.push_screen(_screen_of(mode))
+
+    def action_command_line(self) -> None:
+        try:
+            line = command_line(self.values, self.order.of_planner)
+        except InputError as error:
+            self.push_screen(TextDialog("Command", Text(str(error), style=self.palette.bad)))
+            return
+        self.copy_to_clipboard(line)
+        self.push_screen(TextDialog("The same question as a command line", command_text(line, True, self.palette)))
+
+    def action_assumptions(self) -> None:
+        if self.ranked is not None:
+            self.push_screen(TextDialog("Assumed", assumptions_text(self.ranked.plan, self.palette)))
+
+    def action_keys(self) -> None:
+        self.push_screen(TextDialog("Keys", keys_text([*self._commands_here(), *EVERYWHERE], self.palette)))
+
+    def action_help_focused(self) -> None:
+        focused = self.focused
+        text = getattr(focused, "help_text", None) or getattr(focused, "HELP", None)
+        if text is None:
+            self.action_keys()
+        else:
+            self.push_screen(TextDialog("Help", Text(str(text), style=self.palette.text)))
+
+    def action_jump(self) -> None:
+        screen = self.screen
+        if not isinstance(screen, PlannerScreen):
+            return
+        targets = screen.targets()
+
+        def go(index: int | None) -> None:
+            if index is not None:
+                targets[index].focus()
+
+        self.push_screen(JumpScreen(targets), go)
+
+    def action_other_theme(self) -> None:
+        self.theme = "planner-light" if self.theme == "planner-dark" else "planner-dark"
+
+    def watch_theme(self, theme: str) -> None:
+        if theme in PALETTES and self.is_running:
+            self.call_after_refresh(self._show)
+
+    async def action_quit(self) -> None:
+        save_settings(Settings(self.values, self.theme, self.order.sort, self.order.group), self._directory)
+        self.exit()
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """The palette: every command of this screen, under its group."""
+        for command in (*self._commands_here(), *EVERYWHERE):
+            key = f" ({command.shown_key})" if command.key else ""
+            title = f"{command.group}: {command.title}"
+            yield SystemCommand(title, f"{command.group}{key}", partial(self._run_command, command.action))
+
+    async def _run_command(self, action: str) -> None:
+        await self.run_action(action, self.screen)
+
+    def _commands_here(self) -> Sequence[Command]:
+        screens = [screen for screen in self.screen_stack if isinstance(screen, PlannerScreen)]
+        return COMMANDS[screens[-1].MODE] if screens else ()
+
+    def price_state(self) -> tuple[Text, Text]:
+        """Where the prices come from and how old the oldest one shown is: in full, and short."""
+        palette = self.palette
+        mark = Text("○ ", style=palette.warn).append("offline", style=palette.text)
+        seen = self.ranked.plan.prices_as_of if self.ranked is not None else None
+        if seen is None:
+            note = "reading prices" if self.ranked is None and not self.problem else "no cloud price shown"
+            return mark.copy().append(f"  {note}", style=palette.dim), mark
+        days = age_days(seen, date.today())
+        full = mark.copy().append("  prices from ", style=palette.dim).append(day(seen), style=palette.text)
+        return full.append(f", {age(days)}{' old' if days > 0 else ''}", style=palette.dim), mark.copy().append(
+            f" {day(seen)}", style=palette.dim
+        )
+
+
+def _screen_of(mode: str) -> PlannerScreen:
+    """A tab's screen; imported when it is opened, which keeps the start short."""
+    if mode == "why":
+        from planner.tui.screens.why import WhyScreen
+
+        return WhyScreen()
+    if mode == "machine":
+        from planner.tui.screens.machine import MachineScreen
+
+        return MachineScreen()
+    from planner.tui.screens.prices import PricesScreen
+
+    return PricesScreen()

@@ -1,0 +1,255 @@
+"""The form as values: what it asks of the planner, and the command line that asks the same."""
+
+import shlex
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import NamedTuple, TypeVar
+
+from planner.errors import InputError, UnknownNameError
+from planner.experiment.experiment import Experiment
+from planner.experiment.resolve import ExperimentRequest
+from planner.plan.deadline import parse_deadline
+from planner.plan.question import Question
+from planner.plan.search import Limits, Sort
+from planner.values import count, not_negative, number, positive, probability, whole
+
+Values = Mapping[str, str]
+"""The texts of the form by field key; an empty text is "not said"."""
+
+FIRST_VALUES: Values = {"model": "resnet50", "dataset": "imagenet", "epochs": "90"}
+
+Value = TypeVar("Value")
+
+_BUY = {
+    "spot": "spot",
+    "o-d": "on_demand",
+    "on-demand": "on_demand",
+    "on_demand": "on_demand",
+    "on demand": "on_demand",
+}
+_FIELD_OF_KIND = {
+    "model": "model",
+    "data set": "dataset",
+    "precision": "precision",
+    "optimizer": "optimizer",
+    "place or provider": "where",
+    "region": "region",
+}
+_DEFAULT_CONFIDENCE = "90"
+
+
+class FieldError(InputError):
+    """A text of the form that cannot be used; ``key`` is the field's."""
+
+    def __init__(self, key: str, message: str) -> None:
+        self.key = key
+        super().__init__(message)
+
+
+class Levers(NamedTuple):
+    """What the levers field's words switch on: 'nhwc compile ckpt zero2 lora16 accum4'."""
+
+    channels_last: bool = False
+    compiled: bool = False
+    tuned: bool = False
+    grad_checkpointing: bool = False
+    zero_stage: int = 0
+    lora_rank: int | None = None
+    grad_accum_steps: int | None = None
+
+    def words(self) -> str:
+        named = [
+            ("nhwc", self.channels_last),
+            ("compile", self.compiled),
+            ("tuned", self.tuned),
+            ("ckpt", self.grad_checkpointing),
+            (f"zero{self.zero_stage}", self.zero_stage > 0),
+            (f"lora{self.lora_rank}", self.lora_rank is not None),
+            (f"accum{self.grad_accum_steps}", self.grad_accum_steps is not None),
+        ]
+        return " ".join(word for word, on in named if on)
+
+
+def field_of(error: InputError) -> str | None:
+    """The key of the field at fault, where it is known."""
+    if isinstance(error, FieldError):
+        return error.key
+    return _FIELD_OF_KIND.get(error.kind) if isinstance(error, UnknownNameError) else None
+
+
+def request(values: Values) -> ExperimentRequest:
+    """What is to be trained. Raises FieldError."""
+    levers = parse_levers(values.get("levers", ""))
+    length, unit = _length(values.get("epochs", ""))
+    return ExperimentRequest(
+        model=_text(values, "model") or "",
+        dataset=_text(values, "dataset"),
+        epochs=length if unit == "epochs" else None,
+        tokens=length if unit == "tokens" else None,
+        steps=length if unit == "steps" else None,
+        batch_size_per_gpu=_parsed(values, "batch", whole),
+        precision=_text(values, "precision"),
+        optimizer=_text(values, "optimizer"),
+        grad_accum_steps=levers.grad_accum_steps,
+        grad_checkpointing=levers.grad_checkpointing,
+        zero_stage=levers.zero_stage,
+        lora_rank=levers.lora_rank,
+        channels_last=levers.channels_last,
+        compiled=levers.compiled,
+        tuned=levers.tuned,
+    )
+
+
+def question(values: Values, now: datetime, sort: Sort = "value") -> Question:
+    """Where to look and what the answer must meet. Raises FieldError."""
+    nodes = _parsed(values, "nodes", whole)
+    if nodes is not None and not 1 <= nodes <= 10_000:
+        raise FieldError("nodes", f"nodes must be between 1 and 10,000, not {nodes}")
+    return Question(
+        where=_words(values, "where"),
+        gpus=_text(values, "gpus"),
+        num_nodes=nodes,
+        regions=_words(values, "region"),
+        purchases=_purchases(values),
+        max_price_usd_per_hour=_parsed(values, "max_price", positive),
+        hour_value_usd=_parsed(values, "hour_value", not_negative),
+        limits=Limits(
+            deadline=_parsed(values, "deadline", lambda text: parse_deadline(text, now)),
+            budget_usd=_parsed(values, "budget", positive),
+            confidence=_confidence(values),
+            sort=sort,
+        ),
+    )
+
+
+def command_line(values: Values, sort: Sort = "value") -> str:
+    """The command that asks the same question. Raises FieldError."""
+    levers = parse_levers(values.get("levers", ""))
+    words = ["gpuplanner", "estimate"]
+    for flag, value in _flags(values, levers, sort):
+        words += [flag] if value is None else [flag, value]
+    return shlex.join(words)
+
+
+def _flags(values: Values, levers: Levers, sort: Sort) -> list[tuple[str, str | None]]:
+    length, unit = _length(values.get("epochs", ""))
+    purchases = _purchases(values)
+    given = [
+        ("--model", _text(values, "model")),
+        ("--dataset", _text(values, "dataset")),
+        (f"--{unit}", None if length is None else f"{length:.15g}"),
+        ("--batch-size", _text(values, "batch")),
+        ("--precision", _text(values, "precision")),
+        ("--optimizer", _text(values, "optimizer")),
+        ("--grad-accum-steps", None if levers.grad_accum_steps is None else str(levers.grad_accum_steps)),
+        ("--zero", str(levers.zero_stage) if levers.zero_stage else None),
+        ("--lora-rank", None if levers.lora_rank is None else str(levers.lora_rank)),
+        ("--where", ",".join(_words(values, "where")) or None),
+        ("--gpus", _text(values, "gpus")),
+        ("--num-nodes", _text(values, "nodes")),
+        ("--region", ",".join(_words(values, "region")) or None),
+        ("--max-price", _text(values, "max_price")),
+        ("--deadline", _text(values, "deadline")),
+        ("--budget", _text(values, "budget")),
+        ("--confidence", f"{_confidence(values):g}" if _text(values, "sure") else None),
+        ("--hour-value", _text(values, "hour_value")),
+        ("--sort", sort if sort != "value" else None),
+    ]
+    switches = [
+        ("--grad-ckpt", levers.grad_checkpointing),
+        ("--compile", levers.compiled),
+        ("--channels-last", levers.channels_last),
+        ("--tuned", levers.tuned),
+        ("--spot", purchases == ("spot",)),
+        ("--on-demand", purchases == ("on_demand",)),
+    ]
+    flags: list[tuple[str, str | None]] = [(flag, value) for flag, value in given if value is not None]
+    return flags + [(flag, None) for flag, on in switches if on]
+
+
+def with_changes(values: Values, before: Experiment, after: Experiment) -> Values:
+    """The form after a lever: the fields in which two experiments differ, written as a person would."""
+    changed = dict(values)
+    if after.precision != before.precision:
+        changed["precision"] = after.precision
+    if after.optimizer != before.optimizer:
+        changed["optimizer"] = after.optimizer
+    if after.batch_size_per_gpu != before.batch_size_per_gpu:
+        changed["batch"] = "" if after.batch_size_per_gpu is None else str(after.batch_size_per_gpu)
+    changed["levers"] = Levers(
+        after.channels_last,
+        after.compiled,
+        after.tuned,
+        after.grad_checkpointing,
+        after.zero_stage,
+        after.lora_rank,
+        after.grad_accum_steps,
+    ).words()
+    return changed
+
+
+def parse_levers(text: str) -> Levers:
+    """The words of the levers field. Raises FieldError."""
+    found: dict[str, bool | int] = {}
+    switches = {"nhwc": "channels_last", "compile": "compiled", "tuned": "tuned", "ckpt": "grad_checkpointing"}
+    amounts = {"zero": "zero_stage", "lora": "lora_rank", "accum": "grad_accum_steps"}
+    for word in text.replace(",", " ").lower().split():
+        name = word.rstrip("0123456789")
+        digits = word[len(name) :]
+        if word in switches:
+            found[switches[word]] = True
+        elif name in amounts and digits:
+            found[amounts[name]] = int(digits[:9])
+        else:
+            raise FieldError(
+                "levers", f"unknown lever {word!r}; write nhwc, compile, tuned, ckpt, zero2, lora16, accum4"
+            )
+    return Levers(**found)  # type: ignore[arg-type]
+
+
+def _length(text: str) -> tuple[float | None, str]:
+    """How long to train, and in what: '90', '300B tokens', '5000 steps'."""
+    amount, _, unit = text.strip().partition(" ")
+    unit = unit.strip().lower() or "epochs"
+    if not amount:
+        return None, "epochs"
+    for known in ("epochs", "tokens", "steps"):
+        if known.rstrip("s") == unit.rstrip("s"):
+            return _checked("epochs", amount, number if known == "epochs" else count), known
+    raise FieldError("epochs", f"cannot read {text!r}; write 90, 300B tokens or 5000 steps")
+
+
+def _purchases(values: Values) -> tuple[str, ...]:
+    text = _text(values, "buy")
+    if text is None:
+        return ()
+    if text.lower() not in _BUY:
+        raise FieldError("buy", f"unknown way to buy {text!r}; write spot or on-demand")
+    return (_BUY[text.lower()],)
+
+
+def _confidence(values: Values) -> float:
+    percent = _checked("sure", _text(values, "sure") or _DEFAULT_CONFIDENCE, number)
+    return _checked("sure", f"{percent / 100:g}", probability)
+
+
+def _words(values: Values, key: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in (_text(values, key) or "").split(",") if word.strip())
+
+
+def _text(values: Values, key: str) -> str | None:
+    """What was said; the words that empty fields show say nothing."""
+    text = values.get(key, "").strip()
+    return None if text.lower() in ("", "any", "none") else text
+
+
+def _parsed(values: Values, key: str, parse: Callable[[str], Value]) -> Value | None:
+    text = _text(values, key)
+    return None if text is None else _checked(key, text, parse)
+
+
+def _checked(key: str, text: str, parse: Callable[[str], Value]) -> Value:
+    try:
+        return parse(text)
+    except InputError as error:
+        raise FieldError(key, str(error)) from error

@@ -1,0 +1,89 @@
+"""Every command of the app, once: key bindings, footer, palette and help are made from these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from textual.binding import Binding, BindingType
+
+
+class Command(NamedTuple):
+    """``group`` is the palette's prefix; ``word`` what the footer says ('' never there); ``key`` '' has no key."""
+
+    group: str
+    title: str
+    key: str
+    action: str
+    word: str = ""
+
+    @property
+    def shown_key(self) -> str:
+        names = {"enter": "Enter", "escape": "Esc", "slash": "/", "question_mark": "?", "space": "Space", "f1": "F1"}
+        return names.get(self.key, self.key)
+
+
+EVERYWHERE = (
+    Command("Go", "Plan: the ranked machines", "1", "app.go('plan')"),
+    Command("Go", "Why: one row taken apart", "2", "app.go('why')"),
+    Command("Go", "Machine: what this one is", "3", "app.go('machine')"),
+    Command("Go", "Prices: every offer known", "4", "app.go('prices')"),
+    Command("Go", "to a pane by its letter", "ctrl+o", "app.jump"),
+    Command("Show", "the same question as a command line, and copy it", "y", "app.command_line", "Command"),
+    Command("Show", "what was assumed, and warnings", "a", "app.assumptions"),
+    Command("Show", "all keys of this screen", "question_mark", "app.keys", "Help"),
+    Command("Show", "help for the focused pane", "f1", "app.help_focused"),
+    Command("Theme", "change between dark and light", "ctrl+t", "app.other_theme"),
+    Command("Quit", "leave the app", "ctrl+q", "app.quit"),
+)
+PLAN = (
+    Command("Plan", "why this row", "enter", "screen.why", "Why"),
+    Command("Plan", "edit the experiment", "f", "screen.form", "Form"),
+    Command("Plan", "filter the rows", "slash", "screen.filter", "Filter"),
+    Command("Plan", "sort by the next column", "s", "screen.sort", "Sort"),
+    Command("Plan", "turn the order round", "S", "screen.backwards"),
+    Command("Plan", "divide by GPU, provider or place", "g", "screen.group"),
+    Command("Plan", "pin this row to the top, or let it go", "p", "screen.pin"),
+    Command("Plan", "the chart on the whole screen", "c", "screen.chart", "Chart"),
+    Command("Plan", "rows that have no rank, and why", "u", "screen.unranked"),
+    Command("Plan", "the recommended row", "r", "screen.recommended"),
+    *(
+        Command("Sort", f"by {name}", "", f"screen.sort_by('{sort}')")
+        for name, sort in (("value", "value"), ("time", "time"), ("cost", "cost"), ("price of an hour", "hourly"))
+    ),
+    *(
+        Command("Places", f"only {place}", "", f"screen.only('{place}')")
+        for place in ("laptop", "workstation", "cluster", "cloud")
+    ),
+    Command("Places", "all", "", "screen.only('')"),
+)
+WHY = (
+    Command("Why", "back to the plan", "escape", "app.go('plan')", "Plan"),
+    Command("Why", "the next row", "n", "screen.step(1)", "Next rank"),
+    Command("Why", "the row before", "N", "screen.step(-1)"),
+    Command("Why", "try this lever: it goes into the form", "space", "screen.try_lever", "Try lever"),
+    Command("Why", "undo the lever tried last", "z", "screen.undo_lever", "Undo"),
+)
+PRICES = (
+    Command("Prices", "back to the plan", "escape", "app.go('plan')", "Plan"),
+    Command("Prices", "filter the offers", "slash", "screen.filter", "Filter"),
+    Command("Prices", "sort by the next column", "s", "screen.sort", "Sort"),
+    Command("Prices", "show or hide machines without accelerators", "c", "screen.cpu_too", "CPUs too"),
+)
+MACHINE = (
+    Command("Machine", "back to the plan", "escape", "app.go('plan')", "Plan"),
+    Command("Machine", "look again", "r", "screen.look", "Look again"),
+)
+
+
+def bindings(commands: Iterable[Command]) -> list[BindingType]:
+    return [Binding(command.key, command.action, command.title, show=False) for command in commands if command.key]
+
+
+def footer(commands: Iterable[Command], left_out: Sequence[str] = ()) -> list[tuple[str, str, str]]:
+    """(key, word, action) of the commands that have a word, then those of everywhere."""
+    return [
+        (command.shown_key, command.word, command.action)
+        for command in (*commands, *EVERYWHERE)
+        if command.word and command.word not in left_out
+    ]

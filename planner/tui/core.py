@@ -1,0 +1,157 @@
+"""What the app asks of the planner. All of it may take long: it runs in a worker thread, never in the interface."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Sequence
+from datetime import date, datetime
+from functools import cache
+from typing import NamedTuple, Protocol
+
+from planner.errors import DataError
+from planner.experiment.resolve import resolve_experiment
+from planner.plan.alternative import alternative
+from planner.plan.candidates import Candidate
+from planner.plan.explain import Explanation, explain
+from planner.plan.pick import find
+from planner.plan.plan import Estimate, Plan
+from planner.plan.planning import Answer, answer, written
+from planner.plan.question import Question
+from planner.plan.rows import ranked_estimate
+from planner.plan.search import Sort
+from planner.plan.world import World, open_world
+from planner.profiler.detect import LocalMachine, quick_look
+from planner.profiler.this_machine import cache_directory, find_this_machine
+from planner.throughput.levers import Lever, levers
+from planner.tui.asked import Values, question, request
+from pricing.catalog import Catalog, PriceSource
+from pricing.errors import PricingError
+from pricing.offer import InstanceType, Offer, Quarantined
+
+
+class Alternative(NamedTuple):
+    """The one other row worth knowing, written out; see :mod:`planner.plan.alternative`."""
+
+    estimate: Estimate
+    hour_value_usd: float
+    sooner: bool
+
+
+class Ranked(NamedTuple):
+    """An answered question. ``answer`` is what the plan was written from (None in samples that show a plan only)."""
+
+    values: Values
+    question: Question
+    plan: Plan
+    alternative: Alternative | None
+    answer: Answer | None
+    took_s: float
+
+    @property
+    def recommended(self) -> Estimate | None:
+        chosen = self.plan.recommendation
+        if chosen is None:
+            return None
+        return next((row for row in self.plan.estimates if row.rank == chosen.rank), None)
+
+    @property
+    def this_machine(self) -> Estimate | None:
+        return next((row for row in (*self.plan.estimates, *self.plan.unranked) if row.is_this_machine), None)
+
+
+class Prices(NamedTuple):
+    """All that is known of prices; ``today`` is the day from which ages count."""
+
+    today: date
+    offers: Sequence[Offer]
+    kinds: dict[tuple[str, str], InstanceType]
+    quarantined: Sequence[Quarantined]
+    sources: Sequence[PriceSource]
+
+
+class Core(Protocol):
+    """The planner as the app sees it; each call raises PlannerError with one sentence."""
+
+    def ask(self, values: Values, sort: Sort) -> Ranked: ...
+
+    def levers(self, ranked: Ranked, estimate: Estimate) -> Sequence[Lever]: ...
+
+    def explain(self, ranked: Ranked, estimate: Estimate) -> Explanation | None: ...
+
+    def prices(self) -> Prices: ...
+
+    def machine(self) -> LocalMachine: ...
+
+
+class LiveCore:
+    """The planner itself, over one world that is opened at the first question."""
+
+    def __init__(self) -> None:
+        self._world: World | None = None
+
+    def ask(self, values: Values, sort: Sort) -> Ranked:
+        started = time.perf_counter()
+        now = datetime.now().astimezone()
+        asked = question(values, now, sort)
+        experiment = resolve_experiment(request(values))
+        answered = answer(experiment, asked, self._opened(), now)
+        other = alternative(answered)
+        shown = None
+        if other is not None:
+            rank = answered.ranking.rows.index(other.row) + 1
+            shown = Alternative(
+                ranked_estimate(other.row, rank, on_front=False, now=now), other.hour_value_usd, other.sooner
+            )
+        plan = written(experiment, answered, now, by_machine=True)
+        return Ranked(values, asked, plan, shown, answered, time.perf_counter() - started)
+
+    def levers(self, ranked: Ranked, estimate: Estimate) -> Sequence[Lever]:
+        candidate = _candidate(ranked, estimate)
+        if candidate is None or ranked.answer is None:
+            return ()
+        return levers(ranked.plan.experiment, candidate.machine, ranked.answer.competition.knowledge)
+
+    def explain(self, ranked: Ranked, estimate: Estimate) -> Explanation | None:
+        candidate = _candidate(ranked, estimate)
+        if candidate is None or ranked.answer is None:
+            return None
+        knowledge = ranked.answer.competition.knowledge
+        return explain(ranked.plan.experiment, candidate.machine, self._opened().local.machine, knowledge)
+
+    def prices(self) -> Prices:
+        catalog = self._opened().catalog
+        try:
+            return Prices(
+                date.today(), catalog.offers(), catalog.instance_types(), catalog.quarantined(), catalog.sources()
+            )
+        except PricingError as error:
+            raise DataError(str(error)) from error
+
+    def machine(self) -> LocalMachine:
+        """The full look, which waits for the driver as long as it takes."""
+        return quick_look(cache_directory(), wait_s=None)
+
+    def _opened(self) -> World:
+        if self._world is None:
+            world = open_world(find_this_machine())
+            self._world = world._replace(catalog=_Remembered(world.catalog))
+            # The tables stay for good: collecting garbage need not look through them again and again.
+            gc.freeze()
+        return self._world
+
+
+class _Remembered(Catalog):
+    """A catalogue that reads its tables once: the app asks the same again with every key."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        super().__init__(catalog.path, catalog.notices)
+        self.offers = cache(catalog.offers)  # type: ignore[method-assign]
+        self.instance_types = cache(catalog.instance_types)  # type: ignore[method-assign]
+        self.interruptions = cache(catalog.interruptions)  # type: ignore[method-assign]
+        self.providers = cache(catalog.providers)  # type: ignore[method-assign]
+
+
+def _candidate(ranked: Ranked, estimate: Estimate) -> Candidate | None:
+    choice = find(ranked.answer, estimate) if ranked.answer is not None else None
+    return choice.candidate if choice is not None else None

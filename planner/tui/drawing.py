@@ -1,0 +1,115 @@
+"""Small pictures made of text cells: bars, interval bars on a log axis, numbers with dim units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from rich.text import Text
+
+from planner.units import Interval
+
+_HOUR, _DAY = 3600.0, 86400.0
+TIME_TICKS_S = (
+    *(minutes * 60.0 for minutes in (1, 3, 10, 30)),
+    *(hours * _HOUR for hours in (1, 2, 4, 10)),
+    *(days * _DAY for days in (1, 2, 4, 10, 20, 40, 100, 365, 1000, 3650, 36500)),
+)
+MONEY_TICKS_USD = tuple(digit * 10.0**power for power in range(-2, 7) for digit in (1, 2, 5))
+
+
+class LogAxis(NamedTuple):
+    """A logarithmic axis from ``low`` to ``high`` (both > 0)."""
+
+    low: float
+    high: float
+
+    def at(self, value: float) -> float:
+        """0 at the low end, 1 at the high one; clamped."""
+        if value <= 0:
+            return 0.0
+        position = math.log(value / self.low) / math.log(self.high / self.low)
+        return min(max(position, 0.0), 1.0)
+
+    def cell(self, value: float, cells: int) -> int:
+        return round(self.at(value) * (cells - 1))
+
+    def holds(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+
+def close_axis(values: Sequence[float]) -> LogAxis:
+    """An axis that holds all ``values`` with a little air at both ends, and spans a factor of three at least."""
+    low, high = min(values) / 1.15, max(values) * 1.15
+    spread = max(3.0 / (high / low), 1.0) ** 0.5
+    return LogAxis(low / spread, high * spread)
+
+
+def axis_around(values: Iterable[float], ticks: Sequence[float]) -> LogAxis:
+    """The least axis from tick to tick that holds all ``values``; two ticks at least."""
+    known = [value for value in values if value > 0]
+    smallest, largest = min(known, default=ticks[len(ticks) // 3]), max(known, default=ticks[len(ticks) // 2])
+    low = max((tick for tick in ticks if tick <= smallest), default=smallest)
+    high = min((tick for tick in ticks if tick >= largest), default=largest)
+    if high <= low:
+        high = low * 10
+    return LogAxis(low, high)
+
+
+def bar(share: float, cells: int, color: str, track: str) -> Text:
+    """A thin bar over its track, in half-cell steps; ``share`` is clamped to 0..1."""
+    halves = round(min(max(share, 0.0), 1.0) * cells * 2)
+    full, half = divmod(halves, 2)
+    text = Text("━" * full + "╸" * half, style=color)
+    return text.append("─" * (cells - full - half), style=track)
+
+
+def interval_bar(
+    interval: Interval, axis: LogAxis, cells: int, color: str, track: str, mark: float | None, mark_color: str
+) -> Text:
+    """``━`` from P10 to P90, ``●`` at P50, ``┊`` at ``mark``; an end beyond the axis shows an arrow."""
+    left, middle, right = (axis.cell(value, cells) for value in interval)
+    glyphs = [("─", track)] * cells
+    if mark is not None and axis.holds(mark):
+        glyphs[axis.cell(mark, cells)] = ("┊", mark_color)
+    for index in range(left, right + 1):
+        glyphs[index] = ("━", color)
+    glyphs[middle] = ("●", color)
+    if interval.p50 > axis.high:
+        glyphs[-1] = ("›", color)
+    elif interval.p50 < axis.low:
+        glyphs[0] = ("‹", color)
+    return Text.assemble(*glyphs)
+
+
+def stacked_bar(parts: Sequence[tuple[float, str]], cells: int) -> Text:
+    """One row of full blocks, shared out by the parts' amounts; a part that is more than nothing has a cell."""
+    total = sum(amount for amount, _ in parts)
+    text = Text()
+    if total <= 0:
+        return text
+    edges, covered = 0, 0.0
+    for amount, color in parts:
+        covered += amount
+        edge = round(covered / total * cells)
+        if amount > 0 and edge == edges and edge < cells and amount / total > 0.002:
+            edge += 1
+        text.append("█" * max(edge - edges, 0), style=color)
+        edges = max(edges, edge)
+    return text
+
+
+def fitted(text: str, width: int) -> str:
+    """``text`` in ``width`` cells, with an ellipsis where it was longer."""
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+
+
+def both_ends(left: Text, right: Text, width: int) -> Text:
+    """One line with ``right`` at its right edge; ``right`` goes where both have no room."""
+    gap = width - left.cell_len - right.cell_len
+    if gap < 1:
+        left = left.copy()
+        left.truncate(width, overflow="ellipsis")
+        return left
+    return left.copy().append(" " * gap).append_text(right)

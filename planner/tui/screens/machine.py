@@ -1,0 +1,200 @@
+"""Machine: what this machine is, what an hour on it costs, and what it makes of the question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.text import Text
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Static
+
+from planner.plan.plan import Estimate
+from planner.plan.words import EVIDENCE_MARKS, EVIDENCE_WORDS, gpus_words, machine_name
+from planner.profiler.detect import LocalMachine
+from planner.tui.clock import moment
+from planner.tui.commands import MACHINE, bindings, footer
+from planner.tui.core import Ranked
+from planner.tui.screens.base import PlannerScreen
+from planner.tui.theme import Palette
+from planner.units import GIB, UNKNOWN, format_duration, format_money, format_rate
+
+_LABEL = 12
+
+
+@dataclass
+class Found(Message):
+    """The full look at this machine is done."""
+
+    local: LocalMachine
+
+
+class FactsPane(VerticalScroll):
+    """A scrolling pane of labelled facts."""
+
+    HELP = "What was found. Nothing here is guessed: what the machine does not say stands as –."
+
+    def __init__(self, pane_id: str, title: str) -> None:
+        super().__init__(id=pane_id, classes="pane")
+        self.border_title = title
+
+    def compose(self) -> Iterator[Widget]:
+        yield Static()
+
+    def show(self, text: Text) -> None:
+        self.query_one(Static).update(text)
+
+
+class MachineScreen(PlannerScreen):
+    MODE = "machine"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(MACHINE)]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._local: LocalMachine | None = None
+
+    def compose_body(self) -> Iterator[Widget]:
+        with Horizontal(id="body"):
+            yield FactsPane("found", "Detected")
+            with Vertical():
+                yield FactsPane("hour", "In this plan")
+
+    def on_mount(self) -> None:
+        self.query_one("#found").focus()
+        super().on_mount()
+        self.action_look()
+
+    def action_look(self) -> None:
+        self._local = None
+        self.refresh_content()
+        self.run_worker(self._look, thread=True, group="look", exclusive=True)
+
+    def _look(self) -> None:
+        self.post_message(Found(self.planner.core.machine()))
+
+    def on_found(self, message: Found) -> None:
+        self._local = message.local
+        self.refresh_content()
+
+    def keys(self) -> Sequence[tuple[str, str, str]]:
+        return footer(MACHINE)
+
+    def question_words(self) -> tuple[Text, Text]:
+        palette = self.planner.palette
+        if self._local is None:
+            return Text("looking at this machine …", style=palette.dim), Text()
+        machine = self._local.machine()
+        left = Text.assemble(("this machine", f"bold {palette.strong}"))
+        words = "no GPU found" if machine.num_gpus == 0 else f"{machine.num_gpus:g}×{machine.accelerator.name}"
+        return left.append(f" · {self._local.place} · {words}", style=palette.text), Text()
+
+    def refresh_content(self) -> None:
+        palette, ranked = self.planner.palette, self.planner.ranked
+        self.paint_bars()
+        found = detected_text(self._local, palette)
+        self.query_one("#found", FactsPane).show(found)
+        self.query_one("#hour", FactsPane).show(plan_text(ranked, palette))
+
+
+def detected_text(local: LocalMachine | None, palette: Palette) -> Text:
+    if local is None:
+        return Text("Asking the driver and the system …", style=palette.dim)
+    host, machine = local.host, local.machine()
+    text = Text()
+    for number, gpu in enumerate(local.gpus):
+        _section(text, f"GPU {number}", palette)
+        _facts(
+            text,
+            [
+                ("name", gpu.name, ""),
+                ("memory", UNKNOWN if gpu.memory_bytes is None else f"{gpu.memory_bytes / GIB:.2f} GiB", ""),
+                ("limit", UNKNOWN if gpu.power_limit_w is None else f"{gpu.power_limit_w:.0f} W", ""),
+                ("NVLink", "yes" if gpu.nvlink else "no", ""),
+            ],
+            palette,
+        )
+    if not local.gpus:
+        _section(text, "GPU", palette)
+        text.append("none found: it trains on its CPU\n", style=palette.dim)
+    if local.driver_version:
+        _facts(text, [("driver", local.driver_version, "")], palette)
+    _section(text, "Host", palette)
+    clock = UNKNOWN if host.cpu_clock_hz is None else f"{host.cpu_clock_hz / 1e9:.1f} GHz"
+    memory = UNKNOWN if host.ram_bytes is None else f"{host.ram_bytes / GIB:.1f} GiB"
+    known = machine.cpu.name if machine.cpu is not None else "in no table"
+    _facts(
+        text,
+        [
+            ("CPU", host.cpu_name or UNKNOWN, f"taken as {known}"),
+            ("cores", f"{host.physical_cores}", f"{host.vcpus:g} vCPUs"),
+            ("clock", clock, ""),
+            ("memory", memory, ""),
+            ("place", local.place, f"a virtual machine of {host.cloud}" if host.cloud else ""),
+        ],
+        palette,
+    )
+    if local.notes:
+        _section(text, "To know", palette)
+        for note in local.notes:
+            text.append(f"· {note}\n", style=palette.dim)
+    return text
+
+
+def plan_text(ranked: Ranked | None, palette: Palette) -> Text:
+    """What the plan says of this machine, and of the others that are one's own."""
+    if ranked is None:
+        return Text("Nothing is ranked yet.", style=palette.dim)
+    row = ranked.this_machine
+    text = Text()
+    if row is None:
+        text.append("This machine is not among the places asked for.\n", style=palette.dim)
+    else:
+        _section(text, "This experiment here", palette)
+        _facts(text, _run_facts(ranked, row), palette)
+        _section(text, "Price of an hour", palette)
+        text.append(f"{format_money(row.usd_per_hour)} an hour\n", style=palette.text)
+        for part in row.cost_parts:
+            _facts(text, [(part.name, f"{format_money(part.usd)} the run", part.source)], palette)
+    own = [one for one in ranked.plan.estimates if one.provider is None and not one.is_this_machine]
+    described = [one for one in own if not one.hypothetical]
+    _section(text, "Your other machines", palette)
+    for one in described:
+        _facts(text, [(machine_name(one), gpus_words(one), f"rank {one.rank}, {_time(one)}")], palette)
+    if not described:
+        text.append("none are described; `gpuplanner doctor` names the file for them\n", style=palette.dim)
+    return text
+
+
+def _run_facts(ranked: Ranked, row: Estimate) -> list[tuple[str, str, str]]:
+    if row.time_s is None:
+        return [("", row.reason, "")]
+    cost = row.cost_usd.p50 if row.cost_usd else None
+    rate = format_rate(row.samples_per_s.p50 if row.samples_per_s else None)
+    span = f"{format_duration(row.time_s.p10)} to {format_duration(row.time_s.p90)}"
+    return [
+        ("rank", f"{row.rank}", f"of {len(ranked.plan.estimates)} machines"),
+        ("time", _time(row), span),
+        ("done by", moment(row.finish_at, ranked.plan.generated_at), ""),
+        ("cost", format_money(cost), ""),
+        ("samples/s", rate, f"bound by {row.bound_by}"),
+        ("evidence", EVIDENCE_MARKS.get(row.evidence or "", UNKNOWN), EVIDENCE_WORDS.get(row.evidence or "", "")),
+    ]
+
+
+def _time(row: Estimate) -> str:
+    return format_duration(row.time_s.p50 if row.time_s else None)
+
+
+def _section(text: Text, title: str, palette: Palette) -> None:
+    text.append(f"{chr(10) if text else ''}{title}\n", style=f"bold {palette.strong}")
+
+
+def _facts(text: Text, facts: Iterable[tuple[str, str, str]], palette: Palette) -> None:
+    """(label, value, note) each on a line."""
+    for label, value, note in facts:
+        text.append(f"{label:<{_LABEL}}", style=palette.dim).append(value, style=palette.text)
+        text.append(f"   {note}\n" if note else "\n", style=palette.faint)

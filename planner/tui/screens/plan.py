@@ -1,0 +1,302 @@
+"""Plan: the form, the answer, the ranked table, the chart, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
+from textual.widgets import Input
+
+from planner.experiment.resolve import describe
+from planner.plan.plan import Estimate
+from planner.tui.arrange import GROUPS, SORTS, arrange, key_of, misses
+from planner.tui.asked import Values
+from planner.tui.clock import moment
+from planner.tui.commands import PLAN, bindings, footer
+from planner.tui.core import Ranked
+from planner.tui.drawing import TIME_TICKS_S, axis_around
+from planner.tui.messages import FormChanged, FormLeft, RowChosen, SortAsked
+from planner.tui.screens.base import PlannerScreen
+from planner.tui.screens.dialogs import ChartScreen, TextDialog
+from planner.tui.texts import unranked_text
+from planner.tui.widgets.answer_pane import AnswerPane, limit_words
+from planner.tui.widgets.chart import Chart
+from planner.tui.widgets.columns import View
+from planner.tui.widgets.completions import Completions
+from planner.tui.widgets.form import ExperimentForm
+from planner.tui.widgets.plan_table import PlanTable
+from planner.tui.widgets.why_pane import WhyPane
+from planner.units import GIB, UNKNOWN, format_count, format_money
+
+_AXIS_ROWS = 60
+_LEGEND = "ev ● here ◕ same GPU ◑ other ◔ architecture ○ specs"
+
+
+class FilterInput(Input):
+    """Words that rows must contain; Enter keeps them, Escape takes them away."""
+
+    HELP = (
+        "Only rows that contain every word: a machine, a GPU, a provider, a region, spot ...\n\nEnter keeps, Esc clears"
+    )
+
+
+class PlanScreen(PlannerScreen):
+    MODE = "plan"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(PLAN)]
+
+    def compose_body(self) -> Iterator[Widget]:
+        with Horizontal(id="body"):
+            yield ExperimentForm(self.planner.values)
+            with Vertical():
+                yield AnswerPane()
+                with Vertical(id="plans", classes="pane table-pane"):
+                    yield PlanTable()
+                    yield FilterInput(placeholder="words", classes="filter", compact=True)
+                with Horizontal(id="below"):
+                    yield Chart()
+                    yield WhyPane()
+        yield Completions()
+
+    def on_mount(self) -> None:
+        self.query_one("#plans").border_title = "Plans · best offer of each machine"
+        self.query_one(PlanTable).focus()
+        super().on_mount()
+
+    def keys(self) -> Sequence[tuple[str, str, str]]:
+        wide = self.app.size.width >= 100
+        hidden = ("Form", "Chart") if self.app.size.width >= 120 else ("Filter",) if not wide else ("Chart",)
+        return footer(PLAN, hidden)
+
+    def question_words(self) -> tuple[Text, Text]:
+        palette, ranked = self.planner.palette, self.planner.ranked
+        if ranked is None:
+            return Text(self.planner.values.get("model", ""), style=f"bold {palette.strong}"), Text()
+        experiment = ranked.plan.experiment
+        name, *rest = describe(experiment).split(" · ")
+        left = Text.assemble((name, f"bold {palette.strong}")).append(f" · {' · '.join(rest)}", style=palette.text)
+        if self.app.size.width >= 100:
+            left.append(f"    {format_count(experiment.total_samples)} samples", style=palette.dim)
+        return left, self._limit_words(ranked)
+
+    def _limit_words(self, ranked: Ranked) -> Text:
+        palette, limits, now = self.planner.palette, ranked.question.limits, ranked.plan.generated_at
+        wide = self.app.size.width >= 100
+        text = Text(f"now {now:%a %H:%M}", style=palette.dim) if wide else Text()
+        if limits.deadline is not None:
+            text.append("   by ", style=palette.dim).append(moment(limits.deadline, now), style=palette.text)
+        if limits.budget_usd is not None:
+            text.append("   at most " if wide else "  ≤ ", style=palette.dim)
+            text.append(format_money(limits.budget_usd).removesuffix(".00"), style=palette.text)
+        return text
+
+    def refresh_content(self) -> None:
+        palette, ranked = self.planner.palette, self.planner.ranked
+        form = self.query_one(ExperimentForm)
+        form.paint(palette)
+        form.mark_invalid(self.planner.problem_field)
+        self.query_one(AnswerPane).show(ranked, self.planner.problem, palette)
+        if ranked is not None:
+            self._show_rows(ranked)
+        self.paint_bars()
+
+    def _show_rows(self, ranked: Ranked) -> None:
+        plan, limits, order = ranked.plan, ranked.question.limits, self.planner.order
+        missed = f"misses {limit_words(limits, ranked)}" if limits.given else ""
+        lines = arrange(plan.estimates, limits, order, missed)
+        shown = [line for line in lines if isinstance(line, Estimate)]
+        view = self._view(ranked, shown)
+        pane = self.query_one("#plans")
+        nothing = limits.given and all(misses(row, limits) for row in plan.estimates)
+        pane.border_title = "Nearest misses" if nothing else "Plans · best offer of each machine"
+        refused = f" · {plan.unranked_count:,} offers not ranked (u)" if plan.unranked_count else ""
+        counts = f"{len(shown):,} of {len(plan.estimates):,}{refused}"
+        pane.border_subtitle = f"{counts}    {_LEGEND}" if self.app.size.width >= 120 else counts
+        self.query_one(Chart).show(shown, view)
+        chosen = self.planner.chosen
+        keep = key_of(chosen) if chosen is not None and self.planner.cursor_moved else None
+        self.query_one(PlanTable).show(lines, view, order, keep)
+
+    def _view(self, ranked: Ranked, shown: Sequence[Estimate]) -> View:
+        """The time axis holds most rows: nine in ten of the first ones, and the deadline."""
+        ends = sorted(row.time_s.p90 for row in shown[:_AXIS_ROWS] if row.time_s is not None)
+        starts = [row.time_s.p10 for row in shown[:_AXIS_ROWS] if row.time_s is not None]
+        limits, now = ranked.question.limits, ranked.plan.generated_at
+        values = [*starts, *ends[: max(1, len(ends) * 9 // 10)]]
+        chosen = ranked.plan.recommendation
+        return View(
+            palette=self.planner.palette,
+            now=now,
+            limits=limits,
+            axis=axis_around(values, TIME_TICKS_S),
+            recommended=chosen.rank if chosen is not None else None,
+        )
+
+    # What the panes say
+
+    @on(FormChanged)
+    def _ask(self, event: FormChanged) -> None:
+        self.planner.cursor_moved = False
+        self.planner.ask(event.values)
+
+    @on(FormLeft)
+    def _leave_form(self) -> None:
+        self.query_one(ExperimentForm).remove_class("-open")
+        self.query_one(PlanTable).focus()
+
+    @on(RowChosen)
+    def _follow(self, event: RowChosen) -> None:
+        row = event.estimate
+        before = self.planner.chosen
+        self.planner.chosen = row
+        table = self.query_one(PlanTable)
+        if table.has_focus and before is not None and row is not None and key_of(before) != key_of(row):
+            self.planner.cursor_moved = True
+        self.query_one(WhyPane).show(row, self.planner.palette)
+        self.query_one(Chart).choose(row)
+        self._show_resolved(row)
+        if row is not None:
+            self.planner.find_levers(row)
+        self.planner.row_changed()
+
+    def fill(self, values: Values) -> None:
+        """Show a question that was not typed here."""
+        self.query_one(ExperimentForm).fill(values)
+
+    def step(self, by: int) -> None:
+        """Move the cursor without the table having the focus."""
+        table = self.query_one(PlanTable)
+        self.planner.cursor_moved = True
+        if by > 0:
+            table.action_cursor_down()
+        else:
+            table.action_cursor_up()
+
+    def show_levers(self) -> None:
+        self.query_one(WhyPane).show_levers(self.planner.levers)
+
+    @on(SortAsked)
+    def _sort_clicked(self, event: SortAsked) -> None:
+        order = self.planner.order
+        self._reorder(sort=event.sort, backwards=event.sort == order.sort and not order.backwards)
+
+    def _show_resolved(self, row: Estimate | None) -> None:
+        ranked = self.planner.ranked
+        if ranked is None:
+            return
+        experiment = ranked.plan.experiment
+        empties = {
+            "dataset": experiment.dataset.name if experiment.dataset else "usual",
+            "epochs": f"{experiment.epochs:g}",
+            "batch": str(experiment.workload.recipe_batch_size_per_gpu),
+            "optimizer": experiment.optimizer,
+        }
+        self.query_one(ExperimentForm).show_resolved(empties, _resolved_facts(ranked, row), self.planner.palette)
+
+    # Commands
+
+    def action_why(self) -> None:
+        if self.planner.chosen is not None:
+            self.planner.action_go("why")
+
+    def on_data_table_row_selected(self) -> None:
+        self.action_why()
+
+    def action_form(self) -> None:
+        form = self.query_one(ExperimentForm)
+        form.add_class("-open")
+        self.call_after_refresh(form.focus_first)
+
+    def action_filter(self) -> None:
+        entry = self.query_one(FilterInput)
+        entry.add_class("-open")
+        entry.focus()
+
+    @on(Input.Changed, ".filter")
+    def _filtered(self, event: Input.Changed) -> None:
+        self._reorder(words=event.value)
+
+    @on(Input.Submitted, ".filter")
+    def _filter_kept(self) -> None:
+        self.query_one(PlanTable).focus()
+
+    def close_filter(self) -> bool:
+        """Take the filter away; False where there was none."""
+        entry = self.query_one(FilterInput)
+        if not entry.has_class("-open"):
+            return False
+        entry.value = ""
+        entry.remove_class("-open")
+        self.query_one(PlanTable).focus()
+        return True
+
+    def key_escape(self) -> None:
+        if not self.close_filter():
+            self._leave_form()
+
+    def action_sort(self) -> None:
+        order = self.planner.order
+        self._reorder(sort=SORTS[(SORTS.index(order.sort) + 1) % len(SORTS)], backwards=False)
+
+    def action_sort_by(self, sort: str) -> None:
+        self._reorder(sort=sort, backwards=False)
+
+    def action_backwards(self) -> None:
+        self._reorder(backwards=not self.planner.order.backwards)
+
+    def action_group(self) -> None:
+        order = self.planner.order
+        self._reorder(group=GROUPS[(GROUPS.index(order.group) + 1) % len(GROUPS)])
+
+    def action_pin(self) -> None:
+        row, pinned = self.planner.chosen, self.planner.order.pinned
+        if row is None:
+            return
+        key = key_of(row)
+        self._reorder(pinned=tuple(one for one in pinned if one != key) if key in pinned else (*pinned, key))
+
+    def action_recommended(self) -> None:
+        self.planner.cursor_moved = False
+        self.refresh_content()
+
+    def action_only(self, place: str) -> None:
+        values = {**self.planner.values, "where": place}
+        self.fill(values)
+        self.planner.ask(values)
+
+    def action_chart(self) -> None:
+        ranked = self.planner.ranked
+        if ranked is None:
+            return
+        lines = arrange(ranked.plan.estimates, ranked.question.limits, self.planner.order, "")
+        shown = [line for line in lines if isinstance(line, Estimate)]
+        self.app.push_screen(ChartScreen(shown, self._view(ranked, shown), self.planner.chosen))
+
+    def action_unranked(self) -> None:
+        ranked = self.planner.ranked
+        if ranked is not None:
+            self.app.push_screen(TextDialog("Not ranked", unranked_text(ranked.plan, self.planner.palette)))
+
+    def _reorder(self, **changes: object) -> None:
+        self.planner.reorder(self.planner.order._replace(**changes))  # type: ignore[arg-type]
+
+
+def _resolved_facts(ranked: Ranked, row: Estimate | None) -> list[tuple[str, str]]:
+    """What the question came to on the row under the cursor."""
+    data = ranked.plan.experiment.dataset
+    size = UNKNOWN if data is None or data.bytes is None else f"{data.bytes / 1e9:,.3g} GB"
+    if row is None:
+        return [("data", size)]
+    needed = row.memory_required_bytes
+    passes = f" × {row.grad_accum_steps}" if row.grad_accum_steps and row.grad_accum_steps > 1 else ""
+    return [
+        ("GPU batch", f"{row.batch_size_per_gpu or UNKNOWN}{passes}"),
+        ("global", UNKNOWN if row.global_batch_size is None else f"{row.global_batch_size:,}"),
+        (ranked.plan.experiment.precision, row.precision or UNKNOWN),
+        ("memory", UNKNOWN if needed is None else f"{needed / GIB:.1f} GiB"),
+        ("data", size),
+    ]

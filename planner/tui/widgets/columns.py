@@ -1,0 +1,211 @@
+"""The columns of the plans table: what each shows of a row, and which of them a width has room for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from rich.text import Text
+
+from planner.plan.plan import Estimate
+from planner.plan.search import Limits
+from planner.plan.words import BINDS_WORDS, BUY_WORDS, EVIDENCE_MARKS, gpus_words, machine_name, where_words
+from planner.tui.arrange import misses
+from planner.tui.clock import moment
+from planner.tui.drawing import LogAxis, fitted, interval_bar
+from planner.tui.theme import Palette
+from planner.units import UNKNOWN, format_duration, format_money
+
+GAP = 1
+
+
+class View(NamedTuple):
+    """What the cells of all rows depend on beside the row itself."""
+
+    palette: Palette
+    now: datetime
+    limits: Limits
+    axis: LogAxis
+    recommended: int | None
+
+    @property
+    def seconds_left(self) -> float | None:
+        deadline = self.limits.deadline
+        return None if deadline is None else (deadline - self.now).total_seconds()
+
+    def ink(self, row: Estimate, color: str) -> str:
+        """The colour, or the dim one for a row that misses a limit."""
+        return self.palette.faint if misses(row, self.limits) else color
+
+
+class Column(NamedTuple):
+    """``sort`` is the order a click on the header asks for ('' none)."""
+
+    title: str
+    width: int
+    align: Literal["left", "right"]
+    sort: str
+    cell: Callable[[Estimate, View, int], Text]
+
+    def render(self, row: Estimate, view: View) -> Text:
+        """The cell padded to the column's width and the gap behind it."""
+        text = self.cell(row, view, self.width)
+        blank = self.width - text.cell_len
+        if blank > 0 and self.align == "right":
+            text = Text(" " * blank).append_text(text)
+        text.pad_right(max(blank, 0) if self.align == "left" else 0)
+        text.pad_right(GAP if self.title else 0)
+        return text
+
+
+def _cursor(row: Estimate, view: View, width: int) -> Text:
+    return Text("▸" if row.rank == view.recommended else " ", style=view.palette.good)
+
+
+def _rank(row: Estimate, view: View, width: int) -> Text:
+    if row.rank is None or misses(row, view.limits):
+        return Text("·", style=view.palette.faint)
+    chosen = row.rank == view.recommended
+    return Text(str(row.rank), style=f"bold {view.palette.strong}" if chosen else view.palette.dim)
+
+
+def _machine(row: Estimate, view: View, width: int) -> Text:
+    style = view.ink(row, view.palette.text)
+    if row.rank == view.recommended and row.rank is not None:
+        style = f"bold {view.palette.strong}"
+    return Text(fitted(machine_name(row), width), style=style)
+
+
+def _where(row: Estimate, view: View, width: int) -> Text:
+    return Text(fitted(where_words(row), width), style=view.ink(row, view.palette.dim))
+
+
+def _gpus(row: Estimate, view: View, width: int) -> Text:
+    return Text(fitted(gpus_words(row), width), style=view.ink(row, view.palette.text))
+
+
+def _late(row: Estimate, view: View) -> bool:
+    left = view.seconds_left
+    return left is not None and row.time_s is not None and row.time_s.p50 > left
+
+
+def _dear(row: Estimate, view: View) -> bool:
+    budget = view.limits.budget_usd
+    return budget is not None and row.cost_usd is not None and row.cost_usd.p50 > budget
+
+
+def _time(row: Estimate, view: View, width: int) -> Text:
+    text = format_duration(row.time_s.p50 if row.time_s else None)
+    return Text(text, style=view.palette.bad if _late(row, view) else view.ink(row, view.palette.text))
+
+
+def _interval(row: Estimate, view: View, width: int) -> Text:
+    if row.time_s is None:
+        return Text(UNKNOWN, style=view.palette.faint)
+    palette = view.palette
+    color = view.ink(row, palette.places[row.place])
+    return interval_bar(row.time_s, view.axis, width, color, palette.border, view.seconds_left, palette.warn)
+
+
+def _done(row: Estimate, view: View, width: int) -> Text:
+    text = moment(row.finish_at, view.now)
+    return Text(text, style=view.palette.bad if _late(row, view) else view.ink(row, view.palette.text))
+
+
+def _cost(row: Estimate, view: View, width: int) -> Text:
+    palette = view.palette
+    if row.cost_usd is None:
+        return Text(UNKNOWN, style=palette.faint)
+    strong = palette.bad if _dear(row, view) else view.ink(row, palette.text)
+    text = Text("$", style=palette.faint).append(format_money(row.cost_usd.p50).removeprefix("$"), style=strong)
+    return text.append("?", style=palette.warn) if "cost_incomplete" in row.flags else text
+
+
+def _hourly(row: Estimate, view: View, width: int) -> Text:
+    if row.usd_per_hour is None:
+        return Text(UNKNOWN, style=view.palette.faint)
+    hourly = row.usd_per_hour
+    text = Text(f"{hourly:.2f}" if hourly < 1000 else f"{hourly:,.0f}", style=view.ink(row, view.palette.text))
+    return text.append("!" if "price_stale" in row.flags else " ", style=view.palette.warn)
+
+
+def _buy(row: Estimate, view: View, width: int) -> Text:
+    words = {"on_demand": "on-demand", "owned": "own"} if width > 4 else BUY_WORDS
+    return Text(fitted(words.get(row.purchase, row.purchase), width), style=view.ink(row, view.palette.dim))
+
+
+def _binds(row: Estimate, view: View, width: int) -> Text:
+    word = BINDS_WORDS.get(row.bound_by or "", row.bound_by or UNKNOWN)
+    return Text(word, style=view.ink(row, view.palette.dim))
+
+
+def _evidence(row: Estimate, view: View, width: int) -> Text:
+    return Text(EVIDENCE_MARKS.get(row.evidence or "", UNKNOWN), style=view.ink(row, view.palette.text))
+
+
+CURSOR = Column("", 1, "left", "", _cursor)
+RANK = Column("#", 3, "right", "value", _rank)
+
+
+def columns_for(width: int) -> list[Column]:
+    """The columns that ``width`` cells hold: chosen, never clipped (storyboard, "What adapts by width")."""
+    if width < 74:
+        spare = width - (1 + 4 + 7 + 8)
+        return [
+            CURSOR,
+            RANK,
+            Column("machine", max(spare - GAP, 8), "left", "machine", _machine),
+            Column("time", 6, "right", "time", _time),
+            Column("cost", 7, "right", "cost", _cost),
+        ]
+    for machine, where, gpus, interval, buy in _WIDTHS:
+        columns = _columns(machine=machine, where=where, gpus=gpus, interval=interval, buy=buy)
+        spare = width - total_width(columns) + GAP
+        if spare >= 0:
+            break
+    return _grown(columns, spare)
+
+
+_WIDTHS = (
+    (18, 18, 12, 20, 9),
+    (14, 13, 10, 8, 4),
+    (14, 10, 10, 8, 4),
+    (14, 10, 10, 0, 4),
+    (13, 0, 10, 0, 4),
+    (12, 0, 8, 0, 4),
+)
+"""(machine, where, GPUs, interval, buy) from rich to poor; 0 leaves the column away."""
+
+
+def total_width(columns: Sequence[Column]) -> int:
+    return sum(column.width + (GAP if column.title else 0) for column in columns)
+
+
+def _columns(*, machine: int, where: int, gpus: int, interval: int, buy: int) -> list[Column]:
+    """All columns but those of width 0."""
+    found = [
+        CURSOR,
+        RANK,
+        Column("machine", machine, "left", "machine", _machine),
+        Column("where", where, "left", "where", _where),
+        Column("GPUs", gpus, "left", "gpus", _gpus),
+        Column("time", 6, "right", "time", _time),
+        Column("interval", interval, "left", "", _interval),
+        Column("done by", 9, "left", "", _done),
+        Column("cost", 7, "right", "cost", _cost),
+        Column("$/h", 6, "right", "hourly", _hourly),
+        Column("buy", buy, "left", "buy", _buy),
+        Column("binds", 7, "left", "binds", _binds),
+        Column("ev", 2, "left", "evidence", _evidence),
+    ]
+    return [column for column in found if column.width]
+
+
+def _grown(columns: list[Column], spare: int) -> list[Column]:
+    """What is left over goes to the names, cell by cell."""
+    growing = [index for index, column in enumerate(columns) if column.title in ("machine", "where", "GPUs")]
+    for number in range(spare):
+        index = growing[number % len(growing)]
+        columns[index] = columns[index]._replace(width=columns[index].width + 1)
+    return columns

@@ -1,0 +1,144 @@
+"""The experiment form: every keystroke asks again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.text import Text
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.widgets import Input, Static
+
+from planner.errors import UnknownNameError
+from planner.tui.asked import Values
+from planner.tui.messages import FormChanged, FormLeft
+from planner.tui.theme import Palette
+from planner.tui.widgets.completions import Completions
+from planner.tui.widgets.field import FIELDS, FieldInput
+from planner.workloads.catalog import find_model
+
+_LABEL_WIDTH = 10
+
+
+class ExperimentForm(VerticalScroll, can_focus=False):
+    """Fields under their sections, then what they resolve to."""
+
+    def __init__(self, values: Values) -> None:
+        super().__init__(id="form", classes="pane")
+        self.border_title = "Experiment"
+        self.border_subtitle = "f edit"
+        self._first = values
+        self._typed: set[str] = set()
+
+    def compose(self) -> ComposeResult:
+        with Horizontal(id="fields"):
+            yield Static(id="labels")
+            with Vertical(id="inputs"):
+                section = ""
+                for field in FIELDS:
+                    entry = FieldInput(field, self._first.get(field.key, ""))
+                    entry.set_class(field.section != section, "-section")
+                    section = field.section
+                    yield entry
+        yield Static(id="resolved")
+
+    @property
+    def values(self) -> dict[str, str]:
+        """The texts that are not empty."""
+        return {entry.field.key: entry.value for entry in self._entries if entry.value.strip()}
+
+    @property
+    def _entries(self) -> list[FieldInput]:
+        return list(self.query(FieldInput))
+
+    def paint(self, palette: Palette) -> None:
+        text, section = Text(), ""
+        for field in FIELDS:
+            if field.section != section:
+                text.append(f"\n{field.section}\n", style=f"bold {palette.strong}")
+                section = field.section
+            text.append(f"{field.label}\n", style=palette.dim)
+        self.query_one("#labels", Static).update(text)
+
+    def fill(self, values: Values) -> None:
+        """Put texts into the fields without asking."""
+        with self.prevent(Input.Changed):
+            for entry in self._entries:
+                entry.value = values.get(entry.field.key, "")
+
+    def show_resolved(self, empties: dict[str, str], facts: Iterable[tuple[str, str]], palette: Palette) -> None:
+        """``empties`` are what empty fields came to; ``facts`` the lines under "Resolves to"."""
+        for entry in self._entries:
+            entry.placeholder = empties.get(entry.field.key, entry.field.empty)
+        text = Text.assemble(("Resolves to\n", f"bold {palette.strong}"))
+        for label, value in facts:
+            text.append(f"{label:<{_LABEL_WIDTH}}", style=palette.dim).append(f"{value}\n", style=palette.text)
+        self.query_one("#resolved", Static).update(text)
+
+    def mark_invalid(self, key: str | None) -> None:
+        """Mark the field whose text cannot be used; None marks none."""
+        for entry in self._entries:
+            entry.set_class(entry.field.key == key, "-invalid")
+
+    def focus_first(self) -> None:
+        self._entries[0].focus()
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if not isinstance(event.input, FieldInput):
+            return
+        key = event.input.field.key
+        if key == "model":
+            self._follow_model(event.value)
+        else:
+            self._typed.add(key)
+        self._completions.offer(event.input)
+        self.post_message(FormChanged(self.values))
+
+    @property
+    def _completions(self) -> Completions:
+        return self.screen.query_one(Completions)
+
+    def _follow_model(self, name: str) -> None:
+        """Another kind of model has another usual data set and recipe: let go of those that nobody typed."""
+        try:
+            usual = find_model(name).default_dataset
+        except UnknownNameError:
+            return
+        data = self.query_one("#field-dataset", FieldInput)
+        if data.value and usual is not None and usual != data.value and "dataset" not in self._typed:
+            with self.prevent(Input.Changed):
+                data.value = ""
+                if "epochs" not in self._typed:
+                    self.query_one("#field-epochs", FieldInput).value = ""
+
+    @on(FieldInput.Stepped)
+    def _stepped(self, event: FieldInput.Stepped) -> None:
+        event.stop()
+        if self._completions.is_open:
+            self._completions.move(event.by)
+            return
+        entries = self._entries
+        entries[(entries.index(event.field) + event.by) % len(entries)].focus()
+
+    @on(FieldInput.Left)
+    def _left(self, event: FieldInput.Left) -> None:
+        event.stop()
+        if self._completions.is_open:
+            self._completions.close()
+        else:
+            self.post_message(FormLeft())
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        """Enter takes the completion; where there is none, the question is settled: back to the table."""
+        event.stop()
+        if self._completions.is_open:
+            self._completions.take()
+        else:
+            self.post_message(FormLeft())
+
+    def on_descendant_blur(self, event: events.DescendantBlur) -> None:
+        self._completions.close()

@@ -1,0 +1,137 @@
+"""The table of offers; lines are put into it as the cursor comes near them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from rich.text import Text
+from textual.message import Message
+from textual.widgets import DataTable
+
+from planner.plan.words import BUY_WORDS
+from planner.tui.drawing import fitted
+from planner.tui.messages import SortAsked
+from planner.tui.offers import Line
+from planner.tui.theme import Palette
+from planner.units import UNKNOWN
+
+_PAGE = 80
+
+
+class _Column(NamedTuple):
+    title: str
+    width: int
+    align: Literal["left", "right"]
+    sort: str
+
+
+_COLUMNS = (
+    _Column("provider", 9, "left", "provider"),
+    _Column("instance type", 20, "left", "machine"),
+    _Column("region", 15, "left", "region"),
+    _Column("GPUs", 11, "left", "gpus"),
+    _Column("GiB", 4, "right", ""),
+    _Column("buy", 4, "left", ""),
+    _Column("$/h", 7, "right", "price"),
+    _Column("age", 7, "right", "age"),
+)
+
+
+class OffersTable(DataTable[Text]):
+    """Offers with their ages; ``!`` marks a flagged one."""
+
+    HELP = """\
+Every hourly price known: on demand and spot.
+
+/    show only offers that contain some words: a provider, a machine, a region, a GPU, spot
+s    sort by the next column (or click on a header)
+
+An age in amber is older than prices of its kind stay true: 3 days for spot, 30 for others.
+! is an offer with a flag, which the pane below the table spells out."""
+
+    class Chosen(Message):
+        """The cursor stands on this offer."""
+
+        def __init__(self, line: Line | None) -> None:
+            super().__init__()
+            self.line = line
+
+    def __init__(self) -> None:
+        super().__init__(id="offers", cursor_type="row", cell_padding=0, cursor_foreground_priority="renderable")
+        self._lines: Sequence[Line] = ()
+        self._palette: Palette | None = None
+
+    def show(self, lines: Sequence[Line], sort: str, palette: Palette) -> None:
+        self._lines, self._palette = lines, palette
+        self.clear(columns=True)
+        for column in self._fitting():
+            title = f"{column.title} ▲" if column.sort == sort else column.title
+            style = f"bold {palette.strong}" if column.sort == sort else palette.dim
+            width = column.width
+            text = f"{title:>{width}}" if column.align == "right" else f"{title:<{width}}"
+            self.add_column(Text(f"{text} ", style=style), width=width + 1)
+        self._extend(_PAGE)
+        self.post_message(self.Chosen(lines[0] if lines else None))
+
+    def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
+        event.stop()
+        if event.cursor_row + _PAGE // 2 > self.row_count:
+            self._extend(event.cursor_row + _PAGE)
+        line = self._lines[event.cursor_row] if event.cursor_row < len(self._lines) else None
+        self.post_message(self.Chosen(line))
+
+    def on_data_table_header_selected(self, event: DataTable.HeaderSelected) -> None:
+        event.stop()
+        sort = self._fitting()[event.column_index].sort
+        if sort:
+            self.post_message(SortAsked(sort))
+
+    def _fitting(self) -> list[_Column]:
+        """The columns, the names as wide as there is room for; provider and memory go where there is none."""
+        columns = list(_COLUMNS)
+        room = (self.size.width or 85) - sum(column.width + 1 for column in columns)
+        if room < 0:
+            columns = [column for column in columns if column.title not in ("GiB", "age")]
+            room = (self.size.width or 78) - sum(column.width + 1 for column in columns)
+        share = max(room, 0) // 2
+        return [
+            column._replace(width=column.width + share) if column.title in ("instance type", "region") else column
+            for column in columns
+        ]
+
+    def _extend(self, count: int) -> None:
+        columns = self._fitting()
+        for line in self._lines[self.row_count : count]:
+            self.add_row(*(self._cell(column, line) for column in columns))
+
+    def _cell(self, column: _Column, line: Line) -> Text:
+        if self._palette is None:
+            return Text()
+        text, style = _content(column.title, line, self._palette)
+        text = fitted(text, column.width)
+        padded = f"{text:>{column.width}}" if column.align == "right" else f"{text:<{column.width}}"
+        mark = "!" if column.title == "$/h" and line.offer.flags else " "
+        return Text(padded, style=style).append(mark, style=self._palette.warn)
+
+
+def _content(title: str, line: Line, palette: Palette) -> tuple[str, str]:
+    offer, kind = line.offer, line.kind
+    if title == "provider":
+        return offer.provider, palette.dim
+    if title == "instance type":
+        return offer.instance_type.removeprefix("Standard_"), palette.text
+    if title == "region":
+        return offer.zone or offer.region, palette.dim
+    if title == "GPUs":
+        return (f"{kind.num_gpus:g}×{kind.accelerator}" if kind.num_gpus else "CPU only"), palette.text
+    if title == "GiB":
+        memory = kind.memory_gib_per_gpu
+        return (UNKNOWN if memory is None else f"{memory:.0f}"), palette.dim
+    if title == "buy":
+        return BUY_WORDS.get(offer.purchase, offer.purchase), palette.dim
+    if title == "$/h":
+        return (
+            f"{offer.usd_per_hour:,.2f}" if offer.usd_per_hour >= 0.1 else f"{offer.usd_per_hour:.3f}"
+        ), palette.text
+    return f"{line.days} d", palette.warn if line.stale else palette.good

@@ -1,0 +1,196 @@
+"""The ranked table: one row a machine with its best offer; rows appear as the cursor comes near them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.widgets import DataTable
+
+from planner.plan.plan import Estimate
+from planner.tui.arrange import Key, Order, Rule, key_of
+from planner.tui.messages import RowChosen, SortAsked
+from planner.tui.theme import Palette
+from planner.tui.widgets.columns import Column, View, columns_for
+
+PAGE = 60
+"""Lines put into the table at a time: enough for any screen, few enough to be drawn at once."""
+
+
+class PlanTable(DataTable[Text]):
+    """``DataTable#plan``; its lines are estimates and, between them, rules."""
+
+    HELP = """\
+The ranked plans: one row for each machine with its best offer.
+
+up, down, page keys, home, end   move; Why and the chart follow
+Enter   take the time of this row apart
+s, S    sort by the next column, or turn the order round (or click on a header)
+g       divide by GPU, provider or place
+p       pin the row to the top, to compare it; again to let it go
+/       show only rows that contain some words
+
+▸ is the recommended row, a dimmed row misses a limit and the value that misses is red.
+! is an old price, ? a cost that is not known in full, * a machine that nobody owns yet.
+ev says what the estimate rests on: ● measured here ◕ same GPU ◑ other GPU ◔ architecture ○ specifications."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "cursor_down", show=False),
+        Binding("k", "cursor_up", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__(
+            id="plan",
+            cursor_type="row",
+            zebra_stripes=False,
+            cell_padding=0,
+            cursor_foreground_priority="renderable",
+        )
+        self._lines: list[Estimate | Rule] = []
+        self._view: View | None = None
+        self._order = Order()
+        self._columns: list[Column] = []
+        self._marked = -1
+
+    def show(self, lines: Sequence[Estimate | Rule], view: View, order: Order, keep: Key | None) -> None:
+        """Replace the rows; the cursor goes to the row ``keep`` where it is still there, else to the best one."""
+        self._lines, self._view, self._order = list(lines), view, order
+        with self.prevent(DataTable.RowHighlighted):
+            self._rebuild_columns()
+            self.clear()
+            self._marked = -1
+            target = self._index_of(keep)
+            self._extend(max(target + 1, 0) + PAGE)
+            if self.row_count:
+                self.move_cursor(row=max(target, 0), animate=False)
+        self._mark(self.cursor_row)
+        self.post_message(RowChosen(self.chosen))
+
+    @property
+    def chosen(self) -> Estimate | None:
+        """The estimate under the cursor."""
+        if not 0 <= self.cursor_row < len(self._lines):
+            return None
+        line = self._lines[self.cursor_row]
+        return None if isinstance(line, Rule) else line
+
+    def on_resize(self, event: events.Resize) -> None:
+        if self._view is not None and columns_for(self.size.width) != self._columns:
+            chosen = self.chosen
+            self.show(self._lines, self._view, self._order, key_of(chosen) if chosen else None)
+
+    def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
+        event.stop()
+        row = event.cursor_row
+        if row + PAGE // 2 > self.row_count:
+            self._extend(row + PAGE)
+        if 0 <= row < len(self._lines) and isinstance(self._lines[row], Rule):
+            self._step_over(row)
+            return
+        self._mark(row)
+        self.post_message(RowChosen(self.chosen))
+
+    def on_data_table_header_selected(self, event: DataTable.HeaderSelected) -> None:
+        event.stop()
+        sort = self._columns[event.column_index].sort
+        if sort:
+            self.post_message(SortAsked(sort))
+
+    def _step_over(self, row: int) -> None:
+        """A rule is no place for the cursor: go on in the direction it came from."""
+        step = 1 if row > self._marked else -1
+        target = row + step
+        if not 0 <= target < len(self._lines):
+            target = row - step
+        if 0 <= target < len(self._lines):
+            self.move_cursor(row=target, animate=False)
+
+    def _rebuild_columns(self) -> None:
+        wanted = columns_for(self.size.width or 78)
+        self.clear(columns=True)
+        self._columns = wanted
+        for index, column in enumerate(wanted):
+            self.add_column(self._header(column), width=column.width + (1 if column.title else 0), key=str(index))
+
+    def _header(self, column: Column) -> Text:
+        palette = self._palette
+        title, style = column.title, palette.dim
+        if column.sort and column.sort == self._order.sort:
+            title, style = f"{title} {'▼' if self._order.backwards else '▲'}", f"bold {palette.strong}"
+        if column.title == "interval" and self._view is not None:
+            title = _axis_label(self._view, column.width)
+        if len(title) > column.width:
+            title = title.replace(" ", "")
+        blank = " " * (column.width - len(title))
+        return Text(blank + title if column.align == "right" else title + blank, style=style)
+
+    @property
+    def _palette(self) -> Palette:
+        if self._view is None:
+            raise RuntimeError("a table is drawn after its rows were shown")
+        return self._view.palette
+
+    def _extend(self, count: int) -> None:
+        for line in self._lines[self.row_count : count]:
+            self.add_row(*self._cells(line))
+
+    def _cells(self, line: Estimate | Rule) -> list[Text]:
+        if self._view is None:
+            return []
+        if isinstance(line, Rule):
+            return self._rule_cells(line)
+        return [column.render(line, self._view) for column in self._columns]
+
+    def _rule_cells(self, rule: Rule) -> list[Text]:
+        """A title in a line across all columns, cut where the columns are."""
+        palette = self._palette
+        widths = [column.width + (1 if column.title else 0) for column in self._columns]
+        text = Text("──── ", style=palette.border).append(rule.title, style=palette.dim)
+        text.append(" " + "─" * max(sum(widths) - text.cell_len - 2, 0) + " ", style=palette.border)
+        text.truncate(sum(widths))
+        edges = [sum(widths[: index + 1]) for index in range(len(widths) - 1)]
+        return list(text.divide(edges))
+
+    def _index_of(self, key: Key | None) -> int:
+        """The line of a row; without one, of the recommended row; else the first row."""
+        estimates = [(index, line) for index, line in enumerate(self._lines) if not isinstance(line, Rule)]
+        for index, line in estimates:
+            if key is not None and key_of(line) == key:
+                return index
+        recommended = self._view.recommended if self._view is not None else None
+        for index, line in estimates:
+            if recommended is not None and line.rank == recommended:
+                return index
+        return estimates[0][0] if estimates else 0
+
+    def _mark(self, row: int) -> None:
+        """Draw the cursor's bar beside its row, and take it from the row before."""
+        if self._view is None or not self._columns:
+            return
+        for index in {self._marked, row}:
+            if not 0 <= index < self.row_count:
+                continue
+            line = self._lines[index]
+            if isinstance(line, Rule):
+                continue
+            on = index == row
+            cell = Text("▌", style=self._palette.accent) if on else self._columns[0].render(line, self._view)
+            self.update_cell_at((index, 0), cell)  # type: ignore[arg-type]
+        self._marked = row
+
+
+def _axis_label(view: View, width: int) -> str:
+    """The ends of the time axis, '1h    4d'."""
+    low, high = (_short(value) for value in view.axis)
+    return low + high.rjust(width - len(low))
+
+
+def _short(seconds: float) -> str:
+    for size, unit in ((86400.0, "d"), (3600.0, "h"), (60.0, "m")):
+        if seconds >= size:
+            return f"{seconds / size:g}{unit}"
+    return f"{seconds:g}s"

@@ -1,0 +1,204 @@
+"""Why the row under the cursor takes that long and costs that much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+from textual import events
+from textual.widgets import Static
+
+from planner.plan.plan import Estimate
+from planner.plan.words import EVIDENCE_MARKS, EVIDENCE_WORDS, machine_name, where_words
+from planner.throughput.levers import Lever
+from planner.tui.clock import day
+from planner.tui.drawing import bar, stacked_bar
+from planner.tui.theme import Palette
+from planner.units import GIB, UNKNOWN, format_duration, format_money, format_rate
+
+_LABEL = 9
+_SHORT = {"forward": "fwd", "backward": "bwd", "optimizer": "opt", "communication": "comm"}
+_PARTS = {"training": "train", "data download": "data", "evaluation": "evaluate"}
+PORTED = {"xla": "its code must be ported to XLA", "neuron": "its code must be ported to Neuron"}
+
+
+class WhyPane(Static):
+    """Follows the table's cursor; the levers come a moment later."""
+
+    def __init__(self) -> None:
+        super().__init__(id="why", classes="pane")
+        self.border_title = "Why"
+        self.border_subtitle = "follows the cursor"
+        self._row: Estimate | None = None
+        self._levers: Sequence[Lever] | None = None
+        self._palette: Palette | None = None
+
+    def show(self, row: Estimate | None, palette: Palette) -> None:
+        self._row, self._levers, self._palette = row, None, palette
+        name = f" {row.rank} · {machine_name(row)}" if row is not None and row.rank is not None else ""
+        self.border_title = f"Why{name}"
+        self._paint()
+
+    def show_levers(self, levers: Sequence[Lever]) -> None:
+        self._levers = levers
+        self._paint()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._paint()
+
+    def _paint(self) -> None:
+        size = self.content_size
+        if self._palette is None or size.width <= 0:
+            return
+        if self._row is None:
+            self.update(Text("No row is chosen.", style=self._palette.dim))
+            return
+        lines = why_lines(self._row, self._levers, self._palette, size.width, size.height)
+        self.update(Text("\n").join(lines))
+
+
+def why_lines(row: Estimate, levers: Sequence[Lever] | None, palette: Palette, width: int, height: int) -> list[Text]:
+    """At most ``height`` lines of ``width`` cells, the most important first."""
+    if height <= 5:
+        return [rates(row, palette), *_parts(row, palette, width, short=True), _short_facts(row, palette)][:height]
+    lines = [rates(row, palette), *_parts(row, palette, width, short=width < 56)]
+    facts = [
+        ("binds", _binds(row, palette)),
+        ("memory", _memory(row, palette, width)),
+        ("time", _time(row, palette)),
+        ("P10–P90", _interval(row, palette)),
+        ("money", _money(row, palette)),
+        ("price", _price(row, palette)),
+        ("evidence", _evidence(row, palette)),
+        ("levers", _levers(levers, palette)),
+    ]
+    if height - len(lines) > len(facts):
+        lines.append(Text())
+    for label, value in facts:
+        line = Text(f"{label:<{_LABEL}}", style=palette.dim).append_text(value)
+        line.truncate(width, overflow="ellipsis")
+        lines.append(line)
+    return lines[:height]
+
+
+def rates(row: Estimate, palette: Palette) -> Text:
+    """'173 ms a step  1,480 samples/s  22 % MFU'."""
+    strong = f"bold {palette.strong}"
+    step = row.step_time_s.p50 if row.step_time_s else None
+    text = Text.assemble((UNKNOWN if step is None else milliseconds(step), strong)).append(" ms a step  ", palette.dim)
+    text.append(format_rate(row.samples_per_s.p50 if row.samples_per_s else None), style=strong)
+    text.append(" samples/s  ", style=palette.dim)
+    text.append(UNKNOWN if row.mfu is None else f"{100 * row.mfu:.0f}", style=strong)
+    return text.append(" % MFU", style=palette.dim)
+
+
+def milliseconds(seconds: float) -> str:
+    """'173', '9.8': three figures are enough."""
+    value = seconds * 1000
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def named_parts(row: Estimate) -> list[tuple[str, float]]:
+    """(part, seconds) of the step."""
+    if row.step_parts is None:
+        return []
+    return [(name.removesuffix("_s"), seconds) for name, seconds in row.step_parts._asdict().items()]
+
+
+def _parts(row: Estimate, palette: Palette, width: int, *, short: bool) -> list[Text]:
+    """The stacked bar and its legend, broken into as many lines as it takes."""
+    parts = named_parts(row)
+    if not parts:
+        return [Text(row.reason or "Its step was not estimated.", style=palette.warn)]
+    lines = [stacked_bar([(seconds, palette.parts[name]) for name, seconds in parts], width), Text()]
+    shown = [(name, seconds) for name, seconds in parts if seconds * 1000 >= 0.05]
+    for index, (name, seconds) in enumerate(shown):
+        entry = Text("■ ", style=palette.parts[name])
+        entry.append(f"{_SHORT.get(name, name) if short else name} ", style=palette.dim)
+        entry.append(milliseconds(seconds), style=palette.text)
+        entry.append("  " if index + 1 < len(shown) else "  ms", style=palette.faint)
+        if lines[-1].cell_len + entry.cell_len > width + 1:
+            lines.append(Text())
+        lines[-1].append_text(entry)
+    return lines
+
+
+def _short_facts(row: Estimate, palette: Palette) -> Text:
+    text = Text("binds ", style=palette.dim).append(row.bound_by or UNKNOWN, style=f"bold {palette.strong}")
+    text.append("   memory ", style=palette.dim).append(_gib(row.memory_required_bytes), style=palette.text)
+    text.append(f" of {_gib(row.memory_available_bytes)} GiB   P10–P90 ", style=palette.dim)
+    span = UNKNOWN if row.time_s is None else f"{format_duration(row.time_s.p10)}–{format_duration(row.time_s.p90)}"
+    return text.append(span, style=palette.text)
+
+
+def _gib(count: float | None) -> str:
+    return UNKNOWN if count is None else f"{count / GIB:,.1f}"
+
+
+def _binds(row: Estimate, palette: Palette) -> Text:
+    text = Text.assemble((row.bound_by or UNKNOWN, f"bold {palette.strong}"))
+    note = PORTED.get(row.stack) or f"batch {row.batch_size_per_gpu or UNKNOWN} per GPU, {row.precision or UNKNOWN}"
+    return text.append(f"  {note}", style=palette.warn if row.stack in PORTED else palette.dim)
+
+
+def _memory(row: Estimate, palette: Palette, width: int) -> Text:
+    needed, available = row.memory_required_bytes, row.memory_available_bytes
+    if needed is None or not available:
+        return Text(f"{_gib(needed)} of {_gib(available)} GiB", style=palette.dim)
+    text = bar(needed / available, max(width // 4, 6), palette.parts["forward"], palette.border)
+    return text.append(f" {_gib(needed)}", style=palette.text).append(f" of {_gib(available)} GiB", style=palette.dim)
+
+
+def _sum(parts: Sequence[tuple[str, str]], palette: Palette) -> Text:
+    """'21h38 training + 15m evaluation'."""
+    text = Text()
+    for index, (amount, name) in enumerate(parts):
+        text.append(" + " if index else "", style=palette.faint)
+        text.append(amount, style=palette.text).append(f" {name}", style=palette.dim)
+    return text
+
+
+def _time(row: Estimate, palette: Palette) -> Text:
+    parts = sorted(row.time_parts, key=lambda part: -part.seconds)
+    named = [(format_duration(part.seconds), _PARTS.get(part.name, part.name)) for part in parts if part.seconds >= 30]
+    return _sum(named, palette) if named else Text(UNKNOWN, style=palette.dim)
+
+
+def _interval(row: Estimate, palette: Palette) -> Text:
+    if row.time_s is None or row.cost_usd is None:
+        return Text(UNKNOWN, style=palette.dim)
+    text = Text(f"{format_duration(row.time_s.p10)} to {format_duration(row.time_s.p90)}", style=palette.text)
+    text.append(", ", style=palette.dim)
+    return text.append(f"{format_money(row.cost_usd.p10)} to {format_money(row.cost_usd.p90)}", style=palette.text)
+
+
+def _money(row: Estimate, palette: Palette) -> Text:
+    known = [(format_money(part.usd), part.name) for part in row.cost_parts if part.usd != 0]
+    return _sum(known, palette) if known else Text(UNKNOWN, style=palette.dim)
+
+
+def _price(row: Estimate, palette: Palette) -> Text:
+    if row.usd_per_hour is None:
+        return Text(f"{UNKNOWN} an hour", style=palette.dim)
+    text = Text(f"{format_money(row.usd_per_hour)}/h", style=palette.text)
+    text.append(f" {where_words(row)}, ", style=palette.dim)
+    old = "price_stale" in row.flags
+    seen = f"seen {day(row.price_as_of)}" if row.price_as_of else "your own machine"
+    return text.append(seen, style=palette.warn if old else palette.dim)
+
+
+def _evidence(row: Estimate, palette: Palette) -> Text:
+    mark = EVIDENCE_MARKS.get(row.evidence or "", UNKNOWN)
+    return Text(f"{mark} ", style=palette.text).append(EVIDENCE_WORDS.get(row.evidence or "", UNKNOWN), palette.dim)
+
+
+def _levers(levers: Sequence[Lever] | None, palette: Palette) -> Text:
+    if levers is None:
+        return Text("…", style=palette.faint)
+    faster = [lever for lever in levers if lever.time_factor is not None and lever.time_factor < 0.995]
+    text = Text()
+    for lever in faster[:2]:
+        saved = 1 - (lever.time_factor or 1.0)
+        text.append(f"{lever.name} ", style=palette.text).append(f"−{saved:.0%}   ".replace("%", " %"), palette.good)
+    rest = len(levers) - len(faster[:2])
+    return text.append(f"{rest} more: Enter" if rest else "none", style=palette.faint)
