@@ -7,13 +7,14 @@ import math
 from typing import NamedTuple
 
 from planner.experiment.experiment import Experiment
+from planner.hardware.accelerator import Accelerator
 from planner.hardware.machine import Machine
 from planner.throughput.batch import BatchPlan, check_batch_request, fit_by_accumulation, plan_batch
 from planner.throughput.calibration import Calibration
 from planner.throughput.collectives import NO_COMMUNICATION, Communication, communicate
 from planner.throughput.device import DeviceRates, device_rates
 from planner.throughput.estimate import BoundBy, Scope, StepEstimate, StepParts
-from planner.throughput.evidence import Knowledge, shipped_knowledge, subject_of
+from planner.throughput.evidence import Correction, Knowledge, shipped_knowledge, subject_of
 from planner.throughput.input_pipeline import InputRate, input_rate
 from planner.throughput.kernels import CONVOLUTIONS, ClassTime, StepWork, Variant, kind_of, prepare, time_by_class
 from planner.throughput.memory import MemoryModel, available_bytes, memory_model
@@ -94,14 +95,17 @@ class StepModel:
         self._training_flops = experiment.workload.training_flops_per_sample
         self._work: dict[tuple[bool, bool, int], StepWork] = {}
         self._memory: dict[tuple[bool, bool, int], MemoryModel] = {}
+        # Hundreds of machines share a few dozen accelerators, counts and batches: each is timed once.
+        self._devices: dict[tuple[Accelerator, float], tuple[DevicePrecision | None, DeviceRates | None]] = {}
+        self._device_times: dict[tuple[Accelerator, float, BatchPlan, int], DeviceTime] = {}
+        self._corrections: dict[tuple[Accelerator, bool, tuple[str, ...]], Correction] = {}
 
     def estimate(self, machine: Machine) -> StepEstimate:
         """The step on ``machine``: times with P10/P50/P90 when it fits, the reason when it does not."""
-        precision = resolve_precision(self.experiment.precision, machine.accelerator)
+        share = share_of_device(machine)
+        precision, rates = self._device(machine.accelerator, share)
         if precision is None:
             return _cannot("unknown", f"the arithmetic rate of {machine.accelerator.name} is unknown")
-        share = min(machine.num_gpus, 1.0) if machine.num_gpus > 0 else 1.0
-        rates = device_rates(machine.accelerator, precision, self.calibration, share, self.knowledge.host)
         if rates is None:
             return _cannot(precision.name, f"the memory bandwidth of {machine.accelerator.name} is unknown")
         available = available_bytes(machine, self.calibration)
@@ -110,6 +114,16 @@ class StepModel:
         if plan.problem:
             return _does_not_fit(precision, plan, required, available)
         return self._estimate_fitting(machine, precision, rates, plan, required, available, share)
+
+    def _device(self, accelerator: Accelerator, share: float) -> tuple[DevicePrecision | None, DeviceRates | None]:
+        """The precision as this device resolves it, and the device's rates in it; None where unknown."""
+        key = (accelerator, share)
+        if key not in self._devices:
+            precision, rates = resolve_precision(self.experiment.precision, accelerator), None
+            if precision is not None:
+                rates = device_rates(accelerator, precision, self.calibration, share, self.knowledge.host)
+            self._devices[key] = (precision, rates)
+        return self._devices[key]
 
     def plan(self, machine: Machine, precision: DevicePrecision) -> BatchPlan:
         """The batch per device, accumulation and global batch on ``machine``."""
@@ -165,11 +179,7 @@ class StepModel:
 
     def operation_times(self, machine: Machine) -> list[ClassTime]:
         """Seconds on the device by operation class in one micro step, slowest first, before evidence corrects them."""
-        precision = resolve_precision(self.experiment.precision, machine.accelerator)
-        share = min(machine.num_gpus, 1.0) if machine.num_gpus > 0 else 1.0
-        rates = None
-        if precision is not None:
-            rates = device_rates(machine.accelerator, precision, self.calibration, share, self.knowledge.host)
+        precision, rates = self._device(machine.accelerator, share_of_device(machine))
         if precision is None or rates is None:
             return []
         batch = self.plan(machine, precision).batch_size_per_gpu
@@ -185,7 +195,10 @@ class StepModel:
         available: float | None,
         share: float,
     ) -> StepEstimate:
-        time = self.device_time(precision, rates, plan, machine.devices)
+        key = (machine.accelerator, share, plan, machine.devices)
+        time = self._device_times.get(key)
+        if time is None:
+            time = self._device_times[key] = self.device_time(precision, rates, plan, machine.devices)
         micro_step_s = (time.forward_s + time.backward_s) / plan.grad_accum_steps
         link = NO_COMMUNICATION
         if self.scope != "forward":
@@ -194,9 +207,7 @@ class StepModel:
             )
         loading = input_rate(self.experiment, machine, self.calibration)
         flags = _flags(machine, precision, time, plan, link, loading, available)
-        half = precision.autocast or precision.pure
-        subject = subject_of(self.experiment.workload.name, self.lineage, half, machine.accelerator)
-        correction = self.knowledge.correction(subject, self.kind, flags)
+        correction = self._correction(machine.accelerator, precision, flags)
         parts = _parts(time, link, loading, plan, math.exp(-correction.log_offset))
         if parts.input_s > 0.0:
             flags = (*flags, "input_bound")
@@ -220,6 +231,19 @@ class StepModel:
             flags=flags,
             notes=(precision.note,) if precision.note else (),
         )
+
+    def _correction(self, accelerator: Accelerator, precision: DevicePrecision, flags: tuple[str, ...]) -> Correction:
+        half = precision.autocast or precision.pure
+        key = (accelerator, half, flags)
+        if key not in self._corrections:
+            subject = subject_of(self.experiment.workload.name, self.lineage, half, accelerator)
+            self._corrections[key] = self.knowledge.correction(subject, self.kind, flags)
+        return self._corrections[key]
+
+
+def share_of_device(machine: Machine) -> float:
+    """The part of an accelerator that each device of the machine is: less than 1 for a rented fraction of a GPU."""
+    return min(machine.num_gpus, 1.0) if machine.num_gpus > 0 else 1.0
 
 
 def soft_maximum(device_s: float, host_s: float, norm: float) -> float:
