@@ -47,12 +47,12 @@ def load_workload(name: str) -> Workload:
 
 
 def _load(summary: ModelSummary) -> Workload:
-    with (DATA / "zoo.jsonl").open("rb") as zoo:
-        zoo.seek(summary.offset)
-        line = zoo.read(summary.length)
     try:
+        with (DATA / "zoo.jsonl").open("rb") as zoo:
+            zoo.seek(summary.offset)
+            line = zoo.read(summary.length)
         return parse_record(json.loads(line))
-    except (ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"the record of {summary.name!r} in zoo.jsonl cannot be read: {error}") from error
 
 

@@ -613,7 +613,7 @@ def trace_model(
     """
     fp32 = tuple(trace_step(model, make_inputs(batch), loss, autocast=False) for batch in batches)
     if pure_half:
-        model.half()
+        model.to(HALF)
     amp = tuple(trace_step(model, make_inputs(batch), loss, autocast=not pure_half) for batch in batches)
     parameters = list(model.parameters())
     trainable = [parameter for parameter in parameters if parameter.requires_grad]

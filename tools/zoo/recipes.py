@@ -78,5 +78,5 @@ TRANSFORMER = Recipe(
     170,
     16384,
     "adam",
-    "NVIDIA DeepLearningExamples PyTorch/Translation/Transformer (5,120 tokens a GPU); Ott et al. 2018, arXiv:1806.00187",
+    "NVIDIA DeepLearningExamples PyTorch/Translation/Transformer (5,120 tokens a GPU); Ott et al. 2018",
 )

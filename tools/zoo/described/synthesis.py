@@ -93,7 +93,7 @@ def _tacotron_loss(model: Any, inputs: Inputs) -> torch.Tensor:
 
 
 class WaveGlow(nn.Module):
-    """Prenger et al. 2019: 12 flows over groups of 8 audio samples, an invertible 1 x 1 and a WaveNet of 8 x 512 each."""
+    """Prenger et al. 2019: 12 flows over groups of 8 audio samples, each a mixer and a WaveNet of 8 x 512."""
 
     def __init__(self) -> None:
         super().__init__()
