@@ -58,6 +58,7 @@ class Interruptions:
         for (_region, instance_type), step in steps.items():
             by_machine.setdefault(instance_type, []).append(step)
         self._machine_steps = {machine: _median(found) for machine, found in by_machine.items()}
+        self._by_step: dict[tuple[int, str], Interruption] = {}
         self._middle_step = _median(list(steps.values()))
 
     def of(self, provider: str, instance_type: str, region: str) -> Interruption:
@@ -82,6 +83,12 @@ class Interruptions:
         return middle._replace(low_per_hour=0.0, high_per_hour=self._measured_aws.high_per_hour)
 
     def _of_step(self, step: int, source: str) -> Interruption:
+        key = (step, source)
+        if key not in self._by_step:
+            self._by_step[key] = self._computed(step, source)
+        return self._by_step[key]
+
+    def _computed(self, step: int, source: str) -> Interruption:
         least, most = SHARE_STEPS[step]
         low = _rate(least, MONTH_HOURS)
         if most is None:

@@ -10,7 +10,7 @@ from planner.plan.plan import Estimate, Plan, Recommendation
 from planner.plan.question import Question
 from planner.plan.recommend import recommend, why_none
 from planner.plan.rows import ranked_estimate, refused_estimate
-from planner.plan.search import ORDINARY_STACKS, Ranking, Refusal, Row, pareto_front, rank
+from planner.plan.search import ORDINARY_STACKS, Ranking, Refusal, Row, Setting, pareto_front, rank
 from planner.plan.sentence import recommendation_sentence
 from planner.plan.world import Competition, World, gather
 from planner.throughput.step import StepModel
@@ -88,8 +88,12 @@ def _ranks_by_machine(rows: list[Row], recommended: int | None) -> dict[int, int
     """Index of each machine's first row -> its place among them; the recommended row stands for its machine."""
     chosen = None if recommended is None else _machine(rows[recommended])
     ranks: dict[int, int] = {}
+    settings: set[Setting] = set()
     seen: set[object] = set()
     for index, row in enumerate(rows):
+        if row.setting in settings:
+            continue
+        settings.add(row.setting)
         machine = _machine(row)
         if machine not in seen:
             seen.add(machine)

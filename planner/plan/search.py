@@ -150,11 +150,11 @@ def _rows(setting: Setting, limits: Limits, now: datetime) -> Iterator[Row]:
         total = run.extra_cents
         if offer is not None:
             total += cents(offer.usd_per_hour * num_nodes * run.billed_hours)
-        p_meets = _pmeets(setting, offer, limits, now) if limits.given else None
+        p_meets = _p_meets(setting, offer, limits, now) if limits.given else None
         yield Row(setting, offer, run.time_s.p50, total / 100, p_meets)
 
 
-def _pmeets(setting: Setting, offer: Offer | None, limits: Limits, now: datetime) -> float:
+def _p_meets(setting: Setting, offer: Offer | None, limits: Limits, now: datetime) -> float:
     """Time drives cost, so the two limits fail together: the smaller probability is the joint one."""
     time_s = setting.run(offer).time_s
     probabilities = []
@@ -187,9 +187,9 @@ def pareto_front(rows: Sequence[Row]) -> set[int]:
     """Indices of the rows that no other row beats in both time and cost."""
     front: set[int] = set()
     cheapest = float("inf")
-    for index in sorted(range(len(rows)), key=lambda i: (rows[i].time_s, rows[i].cost_usd)):
-        if rows[index].cost_usd < cheapest:
-            cheapest = rows[index].cost_usd
+    for _, cost_usd, index in sorted((row.time_s, row.cost_usd, index) for index, row in enumerate(rows)):
+        if cost_usd < cheapest:
+            cheapest = cost_usd
             front.add(index)
     return front
 
