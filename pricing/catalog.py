@@ -40,7 +40,7 @@ class Catalog:
     def __init__(self, path: Path, notices: Sequence[str] = (), changing: bool = False) -> None:
         self.path = path
         self.notices = tuple(notices)
-        self._changing = changing
+        self.changing = changing
 
     def offers(self, purchases: Sequence[str] = HOURLY) -> list[Offer]:
         """All offers of these purchase options, by provider, instance type, region, zone and purchase."""
@@ -150,7 +150,7 @@ class Catalog:
             return snapshot.execute(f"select * from {table}").fetchall()
 
     def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
-        return reading(self.path, self._changing)
+        return reading(self.path, self.changing)
 
     def check_provider(self, name: str) -> str:
         """The provider as the snapshot spells it. Raises UnknownPlaceError where it has none like it."""

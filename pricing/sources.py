@@ -44,7 +44,7 @@ def choose(asked: Asked, known: Known, where: Endpoints, environment: Mapping[st
     """The sources of the providers asked for. Raises UnknownPlaceError for a provider or region that nobody has."""
     for name in asked.providers:
         if name not in LIVE_PROVIDERS:
-            raise UnknownPlaceError("provider", name, near_misses(name, LIVE_PROVIDERS))
+            raise UnknownPlaceError("provider", name, near_misses(name, LIVE_PROVIDERS) or LIVE_PROVIDERS)
     wanted = asked.providers or LIVE_PROVIDERS
     patterns = parse_patterns(",".join(asked.regions))
     sources: list[Source] = []

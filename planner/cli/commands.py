@@ -31,7 +31,9 @@ COMMANDS = {
     "gpus": Command("gpus", "list, search and show accelerators"),
     "models": Command("models", "list, search and show models"),
     "datasets": Command("datasets", "list, search and show data sets"),
+    "prices": Command("prices", "list prices, refresh them from the providers, see what changed"),
     "backtest": Command("backtest", "how wrong the estimates are against a file of measurements"),
+    "serve": Command("serve", "the app in a browser on this machine"),
     "doctor": Command("doctor", "what is installed, found and missing, and how old the prices are"),
 }
 

@@ -14,7 +14,7 @@ from planner.cli.table import styled, use_color
 from planner.errors import InputError, PlannerError
 from planner.hardware.catalog import accelerators
 from planner.plan.config import config_path, load_config
-from planner.profiler.this_machine import cache_directory, find_this_machine
+from planner.profiler.this_machine import cache_directory, find_this_machine, store_path
 from planner.units import format_bytes
 from planner.workloads.catalog import model_index
 from planner.workloads.datasets import datasets
@@ -22,7 +22,7 @@ from pricing.age import age_days
 from pricing.catalog import open_catalog
 from pricing.errors import PricingError
 
-_REQUIRED = ("textual", "boto3", "pydantic", "httpx", "platformdirs", "shtab")
+_REQUIRED = ("textual", "boto3", "pydantic", "httpx", "stamina", "platformdirs", "shtab")
 _OPTIONAL = {"torch": "measuring this machine with real training steps, tracing your own models"}
 _LABEL_WIDTH = 13
 
@@ -98,7 +98,7 @@ def _config() -> tuple[bool, str, str]:
 
 def _prices() -> Iterator[tuple[bool, str, str]]:
     try:
-        catalog = open_catalog()
+        catalog = open_catalog(store=store_path())
         sources = catalog.sources()
     except PricingError as error:
         yield False, "prices", str(error)

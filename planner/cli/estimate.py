@@ -7,13 +7,12 @@ import sys
 from datetime import datetime
 
 from planner.cli.money import parse_currency
+from planner.cli.opened_world import opened_world
 from planner.cli.options import add_plan_arguments, experiment_request, question
 from planner.errors import NothingFitsError
 from planner.experiment.resolve import resolve_experiment
 from planner.plan.plan import Plan
 from planner.plan.planning import make_plan
-from planner.plan.world import open_world
-from planner.profiler.this_machine import find_this_machine
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     plan = make_plan(
         experiment,
         asked,
-        open_world(find_this_machine()),
+        opened_world(arguments),
         now,
         max_rows=arguments.max_rows,
         by_machine=readable and arguments.group == "machine",

@@ -8,6 +8,7 @@ import sys
 from datetime import datetime
 from typing import Any
 
+from planner.cli.opened_world import opened_world
 from planner.cli.options import add_choice_arguments, add_plan_arguments, experiment_request, question
 from planner.cli.plan_json import SCHEMA_VERSION, experiment_record
 from planner.cli.table import Column, markdown, render, styled, use_color
@@ -18,8 +19,6 @@ from planner.plan.explain import Explanation, explain
 from planner.plan.pick import Choice, pick
 from planner.plan.planning import answer
 from planner.plan.sentence import machine_words
-from planner.plan.world import open_world
-from planner.profiler.this_machine import find_this_machine
 from planner.units import GIB, UNKNOWN, format_bytes, format_rate
 
 _PART_COLUMNS = (Column("part"), Column("ms", "right"), Column("share", "right"))
@@ -54,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     now = datetime.now().astimezone()
     experiment = resolve_experiment(experiment_request(arguments))
-    world = open_world(find_this_machine())
+    world = opened_world(arguments)
     ranked = answer(experiment, question(arguments, now), world, now)
     choice = pick(ranked, world.providers(), arguments.on, arguments.row)
     machine = choice.candidate.machine

@@ -113,9 +113,9 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
         "-o", "--output", choices=("table", "json", "csv", "markdown"), default="table", help="format (table)"
     )
     group.add_argument("--currency", metavar="EUR=0.92", help="show money in another currency, at your rate per USD")
-    group.add_argument(
-        "--offline", action="store_true", help="use no network (the packaged prices; today the only way)"
-    )
+    network = group.add_mutually_exclusive_group()
+    network.add_argument("--offline", action="store_true", help="use no network (as without --refresh)")
+    network.add_argument("--refresh", action="store_true", help="read the providers' prices first (prices refresh)")
 
 
 def add_choice_arguments(parser: argparse.ArgumentParser) -> None:

@@ -3,6 +3,7 @@
 country = "DE"
 electricity_usd_per_kwh = 0.30
 hour_value_usd = 2
+aws_regions = "us-east-1, eu-central-1"    # whose price files `prices refresh` reads
 
 [ownership]
 lifetime_years = 3
@@ -73,6 +74,7 @@ class Config(NamedTuple):
     country: str | None = None
     electricity_usd_per_kwh: float | None = None
     hour_value_usd: float | None = None
+    aws_regions: str | None = None
     ownership: OwnershipTerms = OwnershipTerms()
     this_machine: ThisMachine = ThisMachine()
     machines: tuple[OwnMachine, ...] = ()
@@ -131,6 +133,7 @@ _TOP = {
     "country": _TEXT,
     "electricity_usd_per_kwh": _Field(high=100, or_zero=True),
     "hour_value_usd": _Field(high=1e6, or_zero=True),
+    "aws_regions": _TEXT,
 }
 _OWNERSHIP = {
     "lifetime_years": _Field(high=50),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import NamedTuple
 
 from planner.errors import DataError, InputError, UnknownNameError
@@ -54,11 +55,14 @@ class Competition(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def open_world(local: FoundMachine) -> World:
-    """Prices and the configuration around this machine. Raises DataError or InputError."""
+def open_world(local: FoundMachine, store: Path | None = None) -> World:
+    """Prices, the user's ``store`` of refreshed ones over the packaged, and the configuration around this machine.
+
+    Raises DataError or InputError.
+    """
     config = load_config()
     try:
-        catalog = open_catalog()
+        catalog = open_catalog(store=store)
     except PricingError as error:
         raise DataError(str(error)) from error
     return World(catalog, local, config)
@@ -91,7 +95,7 @@ def gather(experiment: Experiment, question: Question, world: World, now: dateti
             *_free_assumptions(candidates),
             f"an hour of waiting is worth {hour_value:g} USD (--hour-value)",
         ),
-        warnings=(),
+        warnings=world.catalog.notices,
     )
 
 

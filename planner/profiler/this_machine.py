@@ -18,6 +18,12 @@ def cache_directory() -> Path | None:
         return None
 
 
+def store_path() -> Path | None:
+    """The user's own prices, refreshed from the providers; None where there is no place for them."""
+    directory = cache_directory()
+    return None if directory is None else directory / "prices.sqlite"
+
+
 def find_this_machine() -> FoundMachine:
     """A quick look at this machine, remembered in the cache directory."""
     local = quick_look(cache_directory())

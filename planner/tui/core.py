@@ -22,7 +22,7 @@ from planner.plan.rows import ranked_estimate
 from planner.plan.search import Sort
 from planner.plan.world import World, open_world
 from planner.profiler.detect import LocalMachine, quick_look
-from planner.profiler.this_machine import cache_directory, find_this_machine
+from planner.profiler.this_machine import cache_directory, find_this_machine, store_path
 from planner.throughput.levers import Lever, levers
 from planner.tui.asked import Values, question, request
 from pricing.catalog import Catalog, PriceSource
@@ -134,7 +134,7 @@ class LiveCore:
 
     def _opened(self) -> World:
         if self._world is None:
-            world = open_world(find_this_machine())
+            world = open_world(find_this_machine(), store_path())
             self._world = world._replace(catalog=_Remembered(world.catalog))
             # The tables stay for good: collecting garbage need not look through them again and again.
             gc.freeze()
@@ -145,7 +145,7 @@ class _Remembered(Catalog):
     """A catalogue that reads its tables once: the app asks the same again with every key."""
 
     def __init__(self, catalog: Catalog) -> None:
-        super().__init__(catalog.path, catalog.notices)
+        super().__init__(catalog.path, catalog.notices, catalog.changing)
         self.offers = cache(catalog.offers)  # type: ignore[method-assign]
         self.instance_types = cache(catalog.instance_types)  # type: ignore[method-assign]
         self.interruptions = cache(catalog.interruptions)  # type: ignore[method-assign]

@@ -1,0 +1,17 @@
+"""The world that a planning command asks in: prices, refreshed first where that is asked for, and this machine."""
+
+from __future__ import annotations
+
+import argparse
+
+from planner.plan.world import World, open_world
+from planner.profiler.this_machine import find_this_machine, store_path
+
+
+def opened_world(arguments: argparse.Namespace) -> World:
+    """Raises DataError or InputError."""
+    if arguments.refresh:
+        from planner.cli.prices_refresh import refresh_before_planning
+
+        refresh_before_planning()
+    return open_world(find_this_machine(), store_path())
