@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+import torch.fx.experimental._config
 import torch.nn.functional as F  # noqa: N812
 
 from planner.workloads.torch_trace import Inputs
@@ -27,6 +28,7 @@ def make_pretrained_class(auto_class: str, config: Any, attention: str = "sdpa")
     # These ask the data, which the meta device has not: rows are neither packed nor padded here.
     masking_utils.find_packed_sequence_indices = lambda position_ids: None
     masking_utils._ignore_causal_mask_sdpa = lambda *_, **__: True
+    torch.fx.experimental._config.meta_nonzero_assume_all_nonzero = True
     with torch.device("meta"):
         return getattr(transformers, auto_class).from_config(config, attn_implementation=attention)
 

@@ -331,6 +331,7 @@ def _deberta(**fields: Any) -> Callable[[], Any]:
         type_vocab_size=0,
         max_relative_positions=-1,
         layer_norm_eps=1e-7,
+        pad_token_id=None,  # with one, the library asks the data whether there is padding
         **{"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072, **fields},
     )
 
