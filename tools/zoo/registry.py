@@ -8,6 +8,7 @@ from tools.zoo.described import (
     diffusion,
     graph,
     moe,
+    nano,
     recommendation,
     segmentation,
     small,
@@ -17,6 +18,7 @@ from tools.zoo.described import (
     transformer_xl,
     translation,
     two_stage,
+    volume_transformers,
     yolo,
 )
 from tools.zoo.spec import Spec
@@ -48,6 +50,7 @@ _DESCRIBED = (
     diffusion,
     graph,
     moe,
+    nano,
     recommendation,
     segmentation,
     small,
@@ -57,6 +60,7 @@ _DESCRIBED = (
     transformer_xl,
     translation,
     two_stage,
+    volume_transformers,
     yolo,
 )
 

@@ -22,7 +22,7 @@ def _width(resolution: int) -> int:
 
 
 class ModulatedConv(nn.Module):
-    """Scale the input by the style, convolve, normalise by the style's weight norm; upsampling is a strided transpose."""
+    """Scale the input by the style, convolve, normalise by the weight norm; upsampling is a strided transpose."""
 
     def __init__(self, inputs: int, outputs: int, kernel: int, *, up: bool = False, demodulate: bool = True) -> None:
         super().__init__()
