@@ -14,6 +14,7 @@ GOVERNMENT_REGION = "government_region"
 COMMITMENT_1_YEAR = "commitment_1_year"
 STALE = "stale"
 NOT_SEEN = "not_seen"
+AVAILABILITY_UNKNOWN = "availability_unknown"
 CHEAPER_THAN_SMALLER = "cheaper_than_smaller"
 
 MEANING: dict[str, str] = {
@@ -29,6 +30,7 @@ MEANING: dict[str, str] = {
     COMMITMENT_1_YEAR: "every hour of one year is paid, used or not",
     STALE: "older than prices of its kind stay true",
     NOT_SEEN: "not among the provider's prices when they were last read; the price is the last one known",
+    AVAILABILITY_UNKNOWN: "a list price; whether such a machine can be had now is not known",
     CHEAPER_THAN_SMALLER: "cheaper than the same machine with fewer accelerators, in the same place",
 }
 

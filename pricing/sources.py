@@ -6,15 +6,17 @@ from typing import NamedTuple
 
 from pricing.endpoints import Endpoints
 from pricing.errors import FeedError, UnknownPlaceError, near_misses
+from pricing.providers import gpuhunt
 from pricing.providers.aws_api import AwsMachines, AwsPriceQuery, AwsSpotHistory, ClientFactory, boto3_clients
 from pricing.providers.aws_bulk import AwsBulk
 from pricing.providers.aws_spot import AwsSpotAdvisor, AwsSpotPrice
 from pricing.providers.azure import AzureRetail
 from pricing.providers.base import Known, Source
-from pricing.providers.gcp import NO_KEY, GcpBilling, find_credentials
+from pricing.providers.gcp import NO_KEY, GcpBilling, GcpCredentials, find_credentials
 from pricing.query import in_regions, parse_patterns
 
 LIVE_PROVIDERS = ("aws", "gcp", "azure")
+OTHER_PROVIDERS = tuple(gpuhunt.PROVIDERS)
 DEFAULT_AWS_REGIONS = ("us-east-1", "us-west-2", "eu-west-1")
 WILDCARDS = "*?["
 
@@ -29,9 +31,10 @@ class Choice(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """``providers`` and region patterns asked for, nothing for all. ``aws_regions`` are the user's default ones.
+    """``providers`` asked for (nothing: AWS, Azure, and GCP where there is a key) and region patterns (nothing: all).
 
-    ``credentials`` False uses public feeds only.
+    ``aws_regions`` are the user's default ones; ``credentials`` False uses public feeds only. The providers behind
+    gpuhunt are read where they are named, whole.
     """
 
     providers: tuple[str, ...] = ()
@@ -42,9 +45,10 @@ class Asked(NamedTuple):
 
 def choose(asked: Asked, known: Known, where: Endpoints, environment: Mapping[str, str], home: Path) -> Choice:
     """The sources of the providers asked for. Raises UnknownPlaceError for a provider or region that nobody has."""
+    known_names = (*LIVE_PROVIDERS, *OTHER_PROVIDERS)
     for name in asked.providers:
-        if name not in LIVE_PROVIDERS:
-            raise UnknownPlaceError("provider", name, near_misses(name, LIVE_PROVIDERS) or LIVE_PROVIDERS)
+        if name not in known_names:
+            raise UnknownPlaceError("provider", name, near_misses(name, known_names) or known_names)
     wanted = asked.providers or LIVE_PROVIDERS
     patterns = parse_patterns(",".join(asked.regions))
     sources: list[Source] = []
@@ -60,19 +64,34 @@ def choose(asked: Asked, known: Known, where: Endpoints, environment: Mapping[st
         try:
             found = find_credentials(environment, home, where.gcp_token)
         except FeedError as error:
-            problems["gcp"] = str(error)
-        else:
-            if found is not None:
-                secrets = found.secrets
-                if not patterns or _regions("gcp", patterns, known):
-                    sources.append(GcpBilling(patterns, known, where.gcp_billing, found))
-            elif "gcp" in asked.providers:
-                problems["gcp"] = NO_KEY
-            else:
-                notes.append(f"left out: {NO_KEY}")
+            found, problems["gcp"] = None, str(error)
+        if found is not None:
+            secrets = found.secrets
+            sources += _gcp(patterns, known, where, found)
+        elif "gcp" in asked.providers:
+            problems.setdefault("gcp", NO_KEY)
+        elif "gcp" not in problems:
+            notes.append(f"left out: {NO_KEY}")
+    sources += _others(wanted, known, problems)
     if patterns and not sources and not problems:
         raise UnknownPlaceError("region", ", ".join(patterns), near_misses(patterns[0], _all_regions(known)))
     return Choice(tuple(sources), problems, tuple(notes), secrets)
+
+
+def _gcp(patterns: tuple[str, ...], known: Known, where: Endpoints, credentials: GcpCredentials) -> list[Source]:
+    """The whole catalogue, unless no region asked for is one of Google's."""
+    if patterns and not _regions("gcp", patterns, known):
+        return []
+    return [GcpBilling(patterns, known, where.gcp_billing, credentials)]
+
+
+def _others(wanted: Sequence[str], known: Known, problems: dict[str, str]) -> list[Source]:
+    """The providers behind gpuhunt that were named."""
+    named = [name for name in wanted if name in OTHER_PROVIDERS]
+    if named and not gpuhunt.is_installed():
+        problems.update(dict.fromkeys(named, gpuhunt.ABSENT))
+        return []
+    return [gpuhunt.GpuHunt(name, known) for name in named]
 
 
 def _aws(
