@@ -49,6 +49,8 @@ def _dispatch(argv: Sequence[str]) -> int:
     name = argv[0] if argv and not argv[0].startswith("-") else None
     if name is not None and name not in COMMANDS:
         raise UnknownNameError("command", name, near_misses(name, COMMANDS), f"known are {', '.join(COMMANDS)}")
+    if not argv and _on_a_terminal():
+        return _open_app()
     parser = build_parser(name)
     if not argv:
         parser.print_help()
@@ -57,6 +59,22 @@ def _dispatch(argv: Sequence[str]) -> int:
     if name is None:
         raise InputError(f"say what to do: {', '.join(COMMANDS)} (gpuplanner --help)")
     return COMMANDS[name].load().run(arguments)
+
+
+def _on_a_terminal() -> bool:
+    """Whether somebody sits in front of it: a script that calls the bare name gets the help instead."""
+    terminals = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    return terminals and os.environ.get("TERM") != "dumb"
+
+
+def _open_app() -> int:
+    """The app; it stays, and so its garbage must be collected again."""
+    from planner.tui.app import PlannerApp
+
+    gc.enable()
+    app = PlannerApp()
+    app.run()
+    return app.return_code or 0
 
 
 def _complain(message: str) -> None:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from datetime import date
+from functools import cache
 from typing import NamedTuple
 
 from planner.plan.plan import CostPart
@@ -41,10 +42,6 @@ class Charge(NamedTuple):
         hours = seconds / SECONDS_PER_HOUR if self.billing is None else self.billing.billed_hours(seconds)
         return self.usd_per_hour * hours + self.usd_once
 
-    def usd_by_the_second(self, seconds: float) -> float:
-        """The charge as if billed by the second, an unknown one as nothing: how it moves with time."""
-        return (self.usd_per_hour or 0.0) * seconds / SECONDS_PER_HOUR + (self.usd_once or 0.0)
-
 
 def bill(charges: Iterable[Charge], seconds: float) -> tuple[CostPart, ...]:
     """The lines for a run of ``seconds``, each rounded to the cent."""
@@ -76,7 +73,11 @@ def cost_interval(charges: Sequence[Charge], seconds: Interval, price_spread: fl
     The ends are not rounded to billing steps: how a started hour is billed is part of what is not known beforehand.
     """
     middle = total_usd(charges, seconds.p50)
-    low, at_p50, high = (sum(charge.usd_by_the_second(end) for charge in charges) for end in seconds)
+    once = per_second = 0.0  # as if billed by the second, an unknown charge as nothing: how the bill moves with time
+    for charge in charges:
+        once += charge.usd_once or 0.0
+        per_second += (charge.usd_per_hour or 0.0) / SECONDS_PER_HOUR
+    low, at_p50, high = (once + per_second * end for end in seconds)
     if at_p50 <= 0:
         return Interval(middle, middle, middle)
     return Interval(
@@ -95,8 +96,14 @@ class PriceAge(NamedTuple):
 
 def price_age(offer: Offer, today: date) -> PriceAge:
     """Spot prices wander with the root of their age; list prices are taken to stand until they are seen to move."""
-    stale = is_stale(offer.purchase, offer.price_as_of, today)
-    if offer.purchase != "spot":
+    return _price_age(offer.purchase, offer.price_as_of, today)
+
+
+@cache
+def _price_age(purchase: str, price_as_of: str, today: date) -> PriceAge:
+    """Thousands of offers share a few dozen days."""
+    stale = is_stale(purchase, price_as_of, today)
+    if purchase != "spot":
         return PriceAge(stale, 0.0)
-    days = max(0, age_days(offer.price_as_of, today))
+    days = max(0, age_days(price_as_of, today))
     return PriceAge(stale, min(MAX_SPOT_SPREAD, math.log1p(SPOT_MOVE) * math.sqrt(days / SPOT_MOVE_DAYS)))

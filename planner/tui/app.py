@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,7 +18,7 @@ from textual.timer import Timer
 from planner.errors import InputError, PlannerError
 from planner.plan.plan import Estimate
 from planner.throughput.levers import Lever
-from planner.tui.arrange import Order, key_of
+from planner.tui.arrange import Key, Order, key_of
 from planner.tui.asked import Values, command_line, field_of
 from planner.tui.clock import age, day
 from planner.tui.commands import EVERYWHERE, MACHINE, PLAN, PRICES, WHY, Command, bindings
@@ -33,13 +32,20 @@ from planner.tui.theme import PALETTES, Palette, themes
 from pricing.age import age_days
 
 COMMANDS: dict[str, Sequence[Command]] = {"plan": PLAN, "why": WHY, "machine": MACHINE, "prices": PRICES}
-LEVERS_AFTER_S = 0.15
-"""The cursor must rest that long before the levers of its row are looked for."""
+LEVERS_AFTER_S = COMPLETE_AFTER_S = 0.15
+"""The cursor, or the form, must rest that long before levers are looked for and the last rows are written."""
 
 
 @dataclass
 class Answered(Message):
     """The core has ranked the question."""
+
+    ranked: Ranked
+
+
+@dataclass
+class Completed(Message):
+    """The core has written out the rows that were still missing."""
 
     ranked: Ranked
 
@@ -54,8 +60,9 @@ class Unanswerable(Message):
 
 @dataclass
 class LeversFound(Message):
-    """What would change the row."""
+    """What would change the row, in the answer of this number."""
 
+    number: int
     row: Estimate
     levers: Sequence[Lever]
 
@@ -86,6 +93,7 @@ class PlannerApp(App[None]):
         self.chosen: Estimate | None = None
         self.cursor_moved = False
         self.levers: Sequence[Lever] = ()
+        self._levers_of: tuple[int, Key] | None = None
         self._asking = self._ask_again = False
         self._resting: Timer | None = None
         for theme in themes():
@@ -111,6 +119,11 @@ class PlannerApp(App[None]):
         # The first picture comes before the first question, which takes most of a second to read its tables.
         self.call_after_refresh(self.ask, self.values)
 
+    def in_thread(self, work: Callable[[], None], group: str) -> None:
+        """Run long work beside the interface. An older one of the group is let go of; what it still says is ignored."""
+        # Without a description Textual makes one of the work's repr, and so of every row of a plan among its arguments.
+        self.run_worker(work, thread=True, group=group, exclusive=True, description=group)
+
     # Asking
 
     def ask(self, values: Values) -> None:
@@ -122,7 +135,7 @@ class PlannerApp(App[None]):
 
     def _ask_next(self) -> None:
         self._ask_again, self._asking = False, True
-        self.run_worker(partial(self._ask_core, dict(self.values), self.order), thread=True, group="ask")
+        self.in_thread(partial(self._ask_core, dict(self.values), self.order), "ask")
 
     def _ask_core(self, values: Values, order: Order) -> None:
         try:
@@ -145,6 +158,21 @@ class PlannerApp(App[None]):
         if self._ask_again:
             self._ask_next()
         else:
+            self._show()
+            self.set_timer(COMPLETE_AFTER_S, self._complete)
+
+    def _complete(self) -> None:
+        """Write out the rest of the rows, unless another question came meanwhile."""
+        ranked = self.ranked
+        if ranked is not None and not ranked.complete and not self._asking:
+            self.in_thread(lambda: self._ask_rest(ranked), "complete")
+
+    def _ask_rest(self, ranked: Ranked) -> None:
+        self.post_message(Completed(self.core.complete(ranked)))
+
+    def on_completed(self, message: Completed) -> None:
+        if self.ranked is not None and self.ranked.number == message.ranked.number:
+            self.ranked = message.ranked
             self._show()
 
     def reorder(self, order: Order) -> None:
@@ -170,7 +198,10 @@ class PlannerApp(App[None]):
     # Levers of the row under the cursor
 
     def find_levers(self, row: Estimate) -> None:
-        """Look for the row's levers once the cursor rests."""
+        """Look for the row's levers once the cursor rests; those of the row looked at last are known."""
+        if self.ranked is not None and self._levers_of == (self.ranked.number, key_of(row)):
+            self.plan_screen.show_levers()
+            return
         if self._resting is not None:
             self._resting.stop()
         self._resting = self.set_timer(LEVERS_AFTER_S, partial(self._find_levers_now, row))
@@ -178,14 +209,14 @@ class PlannerApp(App[None]):
     def _find_levers_now(self, row: Estimate) -> None:
         if self.ranked is not None:
             work = partial(self._ask_levers, self.ranked, row)
-            self.run_worker(work, thread=True, group="levers", exclusive=True)
+            self.in_thread(work, "levers")
 
     def _ask_levers(self, ranked: Ranked, row: Estimate) -> None:
-        self.post_message(LeversFound(row, self.core.levers(ranked, row)))
+        self.post_message(LeversFound(ranked.number, row, self.core.levers(ranked, row)))
 
     def on_levers_found(self, message: LeversFound) -> None:
         if self.chosen is not None and key_of(self.chosen) == key_of(message.row):
-            self.levers = message.levers
+            self.levers, self._levers_of = message.levers, (message.number, key_of(message.row))
             self.plan_screen.show_levers()
 
     # Commands
@@ -262,11 +293,12 @@ class PlannerApp(App[None]):
         """Where the prices come from and how old the oldest one shown is: in full, and short."""
         palette = self.palette
         mark = Text("○ ", style=palette.warn).append("offline", style=palette.text)
-        seen = self.ranked.plan.prices_as_of if self.ranked is not None else None
-        if seen is None:
-            note = "reading prices" if self.ranked is None and not self.problem else "no cloud price shown"
+        ranked = self.ranked
+        if ranked is None or ranked.plan.prices_as_of is None:
+            note = "reading prices" if ranked is None and not self.problem else "no cloud price shown"
             return mark.copy().append(f"  {note}", style=palette.dim), mark
-        days = age_days(seen, date.today())
+        seen = ranked.plan.prices_as_of
+        days = age_days(seen, ranked.plan.generated_at.date())
         full = mark.copy().append("  prices from ", style=palette.dim).append(day(seen), style=palette.text)
         return full.append(f", {age(days)}{' old' if days > 0 else ''}", style=palette.dim), mark.copy().append(
             f" {day(seen)}", style=palette.dim

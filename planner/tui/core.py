@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import time
 from collections.abc import Sequence
 from datetime import date, datetime
 from functools import cache
@@ -30,6 +29,10 @@ from pricing.errors import PricingError
 from pricing.offer import InstanceType, Offer, Quarantined
 
 
+FIRST_ROWS = 60
+"""Rows written out before the first look at an answer: more than a screen holds."""
+
+
 class Alternative(NamedTuple):
     """The one other row worth knowing, written out; see :mod:`planner.plan.alternative`."""
 
@@ -39,14 +42,19 @@ class Alternative(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """An answered question. ``answer`` is what the plan was written from (None in samples that show a plan only)."""
+    """An answered question: ``number`` counts the questions asked.
 
+    ``plan`` has the first rows only until it is ``complete``. ``answer`` is what the plan was written from (None in
+    samples that show a plan only).
+    """
+
+    number: int
     values: Values
     question: Question
     plan: Plan
     alternative: Alternative | None
     answer: Answer | None
-    took_s: float
+    complete: bool = True
 
     @property
     def recommended(self) -> Estimate | None:
@@ -75,6 +83,8 @@ class Core(Protocol):
 
     def ask(self, values: Values, sort: Sort) -> Ranked: ...
 
+    def complete(self, ranked: Ranked) -> Ranked: ...
+
     def levers(self, ranked: Ranked, estimate: Estimate) -> Sequence[Lever]: ...
 
     def explain(self, ranked: Ranked, estimate: Estimate) -> Explanation | None: ...
@@ -89,9 +99,11 @@ class LiveCore:
 
     def __init__(self) -> None:
         self._world: World | None = None
+        self._asked = 0
 
     def ask(self, values: Values, sort: Sort) -> Ranked:
-        started = time.perf_counter()
+        """The first rows: writing out all of them takes as long again, and can wait."""
+        self._asked += 1
         now = datetime.now().astimezone()
         asked = question(values, now, sort)
         experiment = resolve_experiment(request(values))
@@ -103,8 +115,16 @@ class LiveCore:
             shown = Alternative(
                 ranked_estimate(other.row, rank, on_front=False, now=now), other.hour_value_usd, other.sooner
             )
-        plan = written(experiment, answered, now, by_machine=True)
-        return Ranked(values, asked, plan, shown, answered, time.perf_counter() - started)
+        plan = written(experiment, answered, now, by_machine=True, max_rows=FIRST_ROWS)
+        return Ranked(self._asked, values, asked, plan, shown, answered, complete=False)
+
+    def complete(self, ranked: Ranked) -> Ranked:
+        if ranked.answer is None or ranked.complete:
+            return ranked
+        plan = ranked.plan
+        return ranked._replace(
+            plan=written(plan.experiment, ranked.answer, plan.generated_at, by_machine=True), complete=True
+        )
 
     def levers(self, ranked: Ranked, estimate: Estimate) -> Sequence[Lever]:
         candidate = _candidate(ranked, estimate)

@@ -58,7 +58,7 @@ class ChartScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         chart = self.query_one(Chart)
         chart.border_subtitle = "digits = rank · line = Pareto front · Esc closes"
-        chart.show(self._rows, self._view)
+        chart.set_rows(self._rows, self._view)
         chart.choose(self._chosen)
 
 

@@ -8,10 +8,9 @@ from typing import ClassVar
 
 from rich.text import Text
 from textual.binding import BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Static
 
 from planner.plan.plan import Estimate
 from planner.plan.words import EVIDENCE_MARKS, EVIDENCE_WORDS, gpus_words, machine_name
@@ -21,6 +20,7 @@ from planner.tui.commands import MACHINE, bindings, footer
 from planner.tui.core import Ranked
 from planner.tui.screens.base import PlannerScreen
 from planner.tui.theme import Palette
+from planner.tui.widgets.facts_pane import FactsPane
 from planner.units import GIB, UNKNOWN, format_duration, format_money, format_rate
 
 _LABEL = 12
@@ -31,22 +31,6 @@ class Found(Message):
     """The full look at this machine is done."""
 
     local: LocalMachine
-
-
-class FactsPane(VerticalScroll):
-    """A scrolling pane of labelled facts."""
-
-    HELP = "What was found. Nothing here is guessed: what the machine does not say stands as –."
-
-    def __init__(self, pane_id: str, title: str) -> None:
-        super().__init__(id=pane_id, classes="pane")
-        self.border_title = title
-
-    def compose(self) -> Iterator[Widget]:
-        yield Static()
-
-    def show(self, text: Text) -> None:
-        self.query_one(Static).update(text)
 
 
 class MachineScreen(PlannerScreen):
@@ -71,7 +55,7 @@ class MachineScreen(PlannerScreen):
     def action_look(self) -> None:
         self._local = None
         self.refresh_content()
-        self.run_worker(self._look, thread=True, group="look", exclusive=True)
+        self.planner.in_thread(self._look, "look")
 
     def _look(self) -> None:
         self.post_message(Found(self.planner.core.machine()))

@@ -114,9 +114,10 @@ class PlanScreen(PlannerScreen):
         nothing = limits.given and all(misses(row, limits) for row in plan.estimates)
         pane.border_title = "Nearest misses" if nothing else "Plans · best offer of each machine"
         refused = f" · {plan.unranked_count:,} offers not ranked (u)" if plan.unranked_count else ""
-        counts = f"{len(shown):,} of {len(plan.estimates):,}{refused}"
+        machines = f"{len(plan.estimates):,}" if ranked.complete else "…"
+        counts = f"{len(shown):,} of {machines}{refused}"
         pane.border_subtitle = f"{counts}    {_LEGEND}" if self.app.size.width >= 120 else counts
-        self.query_one(Chart).show(shown, view)
+        self.query_one(Chart).set_rows(shown, view)
         chosen = self.planner.chosen
         keep = key_of(chosen) if chosen is not None and self.planner.cursor_moved else None
         self.query_one(PlanTable).show(lines, view, order, keep)

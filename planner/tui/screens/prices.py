@@ -19,10 +19,11 @@ from planner.plan.sentence import PURCHASE_WORDS
 from planner.tui.clock import age, day
 from planner.tui.commands import PRICES, bindings, footer
 from planner.tui.core import Prices
-from planner.tui.drawing import bar, both_ends, fitted
+from planner.tui.drawing import bar, fitted
 from planner.tui.messages import SortAsked
 from planner.tui.offers import SORTS, Line, age_counts, chosen_lines, flag_words, offer_lines
 from planner.tui.screens.base import PlannerScreen
+from planner.tui.widgets.facts_pane import FactsPane
 from planner.tui.widgets.offers_table import OffersTable
 
 
@@ -61,17 +62,17 @@ class PricesScreen(PlannerScreen):
                 yield Static(id="offer", classes="pane")
                 yield Static(id="quarantine", classes="pane")
             with Vertical(id="prices-right"):
-                yield Static(id="sources", classes="pane")
+                yield FactsPane("sources", "Sources")
                 yield Static(id="ages", classes="pane")
 
     def on_mount(self) -> None:
-        titles = {"offers-pane": "Offers", "offer": "Offer", "quarantine": "Quarantine", "sources": "Sources"}
+        titles = {"offers-pane": "Offers", "offer": "Offer", "quarantine": "Quarantine"}
         for pane, title in {**titles, "ages": "Ages"}.items():
             self.query_one(f"#{pane}").border_title = title
         self.query_one("#offer").border_subtitle = "follows the cursor"
         self.query_one(OffersTable).focus()
         super().on_mount()
-        self.run_worker(self._read, thread=True, group="prices")
+        self.planner.in_thread(self._read, "prices")
 
     def _read(self) -> None:
         try:
@@ -118,7 +119,7 @@ class PricesScreen(PlannerScreen):
         ).border_subtitle = f"{len(shown):,} of {len(self._all):,} · {'all' if self._cpu_too else 'with accelerators'} · by {self._sort}"
         self.query_one(OffersTable).show(shown, self._sort, palette)
         self.query_one("#ages", Static).update(self._ages_text())
-        self.query_one("#sources", Static).update(self._sources_text(self._prices))
+        self.query_one("#sources", FactsPane).show(self._sources_text(self._prices))
         self.query_one("#quarantine", Static).update(self._quarantine_text(self._prices))
 
     @on(OffersTable.Chosen)
@@ -164,8 +165,9 @@ class PricesScreen(PlannerScreen):
         for source in prices.sources:
             if not source.offers:
                 continue
-            right = Text.assemble((f"{source.offers:>5,}", palette.text), (f"  {source.newest}", palette.dim))
-            lines.append(both_ends(Text(fitted(source.name, 21), style=palette.text), right, 39))
+            seen = source.newest if source.newest == source.oldest else f"{source.oldest} to {source.newest}"
+            lines.append(Text(fitted(source.name, 39), style=palette.text))
+            lines.append(Text(f"  {source.offers:,} offers, seen {seen}", style=palette.dim))
         return Text("\n").join(lines)
 
     def _quarantine_text(self, prices: Prices) -> Text:

@@ -37,7 +37,6 @@ from planner.tui.widgets.why_panes import (
 )
 from planner.units import format_money
 
-
 _ONE_PANE = 100
 """Below this width the panes lie below each other, and reading starts at the top."""
 
@@ -124,15 +123,15 @@ class WhyScreen(PlannerScreen):
         if ranked is None or row is None:
             return
         known = self._explained
-        fresh = known is not None and known.ranked is ranked and key_of(known.row) == key_of(row)
+        fresh = known is not None and known.ranked.number == ranked.number and key_of(known.row) == key_of(row)
         explanation = known.explanation if known is not None and fresh else None
         for pane in self.query(WhyTable):
             pane.show(row, explanation, self.planner.palette)
         if fresh:
             self._show_levers(explanation.levers if explanation is not None else ())
-        elif self._wanted is None or self._wanted[0] is not ranked or key_of(self._wanted[1]) != key_of(row):
+        elif self._wanted is None or self._wanted[0].number != ranked.number or key_of(self._wanted[1]) != key_of(row):
             self._wanted = (ranked, row)
-            self.run_worker(partial(self._explain, ranked, row), thread=True, group="explain", exclusive=True)
+            self.planner.in_thread(partial(self._explain, ranked, row), "explain")
 
     def _explain(self, ranked: Ranked, row: Estimate) -> None:
         self.post_message(Explained(ranked, row, self.planner.core.explain(ranked, row)))

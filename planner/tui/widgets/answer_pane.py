@@ -41,7 +41,7 @@ class AnswerPane(Static):
     def _paint(self) -> None:
         width = self.content_size.width
         if self._palette is not None and width > 0:
-            self.update(answer_text(self._shown, self._problem, self._palette, width))
+            self.update(answer_text(self._shown, self._problem, self._palette, width), layout=False)
 
 
 def answer_text(ranked: Ranked | None, problem: str, palette: Palette, width: int) -> Text:
@@ -94,13 +94,13 @@ def _alternative(ranked: Ranked, palette: Palette, width: int) -> Text:
         return Text("No other row is both recommendable and better at any value of your time.", style=palette.dim)
     row, now = other.estimate, ranked.plan.generated_at
     ready, cost = moment(row.finish_at, now), format_money(row.cost_usd.p50 if row.cost_usd else None)
-    if width >= 90:
-        than = "more" if other.sooner else "less"
-        worth = f"If an hour is worth {than} than {format_money(other.hour_value_usd)} to you"
-        text = f"{worth}: {called(row, wide=True)}, ready {ready} for {cost}."
-    else:
-        text = f"{'Sooner' if other.sooner else 'Cheaper'}: {called(row, wide=False)}, {ready} for {cost}"
-    return Text(fitted(text, width), style=palette.dim)
+    worth = f"If an hour is worth {'more' if other.sooner else 'less'} than {format_money(other.hour_value_usd)} to you"
+    wordings = (
+        f"{worth}: {called(row, wide=True)}, ready {ready} for {cost}.",
+        f"{worth}: {called(row, wide=False)}, ready {ready} for {cost}.",
+        f"{'Sooner' if other.sooner else 'Cheaper'}: {called(row, wide=False)}, {ready} for {cost}",
+    )
+    return Text(next((text for text in wordings if len(text) <= width), fitted(wordings[-1], width)), style=palette.dim)
 
 
 def _nothing(ranked: Ranked, palette: Palette, width: int) -> Text:

@@ -34,7 +34,7 @@ class TitleBar(Static):
             label.stylize(click)
             text.append_text(label)
             text.append("" if narrow else " ")
-        self.update(both_ends(text, (short_state if narrow else state).append(" "), self.app.size.width))
+        self.update(both_ends(text, (short_state if narrow else state).append(" "), self.app.size.width), layout=False)
 
 
 class QuestionLine(Static):
@@ -42,7 +42,7 @@ class QuestionLine(Static):
 
     def paint(self, left: Text, right: Text) -> None:
         line = Text(" ").append_text(left)
-        self.update(both_ends(line, right.copy().append(" "), self.app.size.width))
+        self.update(both_ends(line, right.copy().append(" "), self.app.size.width), layout=False)
 
 
 class KeyBar(Static):
@@ -63,4 +63,4 @@ class KeyBar(Static):
         right = Text.assemble(("1-4", f"bold {palette.strong}")).append(" screens ", style=palette.dim)
         if width < 80:
             right = Text("needs 80 columns for more ", style=palette.dim)
-        self.update(both_ends(text, right, width))
+        self.update(both_ends(text, right, width), layout=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from rich.text import Text
@@ -51,11 +52,12 @@ Amber lines are the deadline and the budget. The row under the cursor is shown r
         self._view: View | None = None
         self._chosen: Estimate | None = None
 
-    def show(self, rows: Sequence[Estimate], view: View) -> None:
+    def set_rows(self, rows: Sequence[Estimate], view: View) -> None:
+        """What to draw at the next ``choose``."""
         self._rows, self._view = rows, view
-        self._paint()
 
     def choose(self, row: Estimate | None) -> None:
+        """Draw, with the cursor on this row."""
         self._chosen = row
         self._paint()
 
@@ -66,7 +68,7 @@ Amber lines are the deadline and the budget. The row under the cursor is shown r
         size = self.content_size
         if self._view is None or size.width < 20 or size.height < 5:
             return
-        self.update(chart_text(self._rows, self._view, self._chosen, size.width, size.height))
+        self.update(chart_text(self._rows, self._view, self._chosen, size.width, size.height), layout=False)
 
 
 def chart_text(rows: Sequence[Estimate], view: View, chosen: Estimate | None, width: int, height: int) -> Text:
@@ -191,7 +193,15 @@ class _Canvas:
             self.put(self.column(point.time_s), self.row(point.cost_usd), glyph, style)
 
     def text(self) -> Text:
-        return Text("\n").join(Text.assemble(*line) for line in self.cells)
+        return Text("\n").join(_line(cells) for cells in self.cells)
+
+
+def _line(cells: Sequence[tuple[str, str]]) -> Text:
+    """Neighbours of one style in one piece: thousands of pieces would take longer to show than to draw."""
+    text = Text()
+    for style, run in groupby(cells, key=lambda cell: cell[1]):
+        text.append("".join(glyph for glyph, _ in run), style=style)
+    return text
 
 
 def _ticks(ticks: Sequence[float], axis: LogAxis) -> list[float]:

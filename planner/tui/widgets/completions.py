@@ -60,10 +60,10 @@ class Completions(OptionList, can_focus=False):
 
 
 def matching(typed: str, names: tuple[str, ...]) -> list[str]:
-    """Names that begin with what was typed, then those that contain it; none for a text that is a name."""
+    """Names that begin with what was typed, short ones first, then those that contain it; none for a text that is a name."""
     wanted = typed.strip().casefold()
     if not wanted or wanted in (name.casefold() for name in names):
         return []
-    begins = [name for name in names if name.casefold().startswith(wanted)]
+    begins = sorted((name for name in names if name.casefold().startswith(wanted)), key=lambda name: (len(name), name))
     contains = [name for name in names if wanted in name.casefold() and name not in begins]
     return [*begins, *contains][:_MOST]

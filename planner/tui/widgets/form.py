@@ -28,18 +28,18 @@ class ExperimentForm(VerticalScroll, can_focus=False):
         super().__init__(id="form", classes="pane")
         self.border_title = "Experiment"
         self.border_subtitle = "f edit"
-        self._first = values
         self._typed: set[str] = set()
+        self._entries = [FieldInput(field, values.get(field.key, "")) for field in FIELDS]
+        self._painted: Palette | None = None
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="fields"):
             yield Static(id="labels")
             with Vertical(id="inputs"):
                 section = ""
-                for field in FIELDS:
-                    entry = FieldInput(field, self._first.get(field.key, ""))
-                    entry.set_class(field.section != section, "-section")
-                    section = field.section
+                for entry in self._entries:
+                    entry.set_class(entry.field.section != section, "-section")
+                    section = entry.field.section
                     yield entry
         yield Static(id="resolved")
 
@@ -48,11 +48,11 @@ class ExperimentForm(VerticalScroll, can_focus=False):
         """The texts that are not empty."""
         return {entry.field.key: entry.value for entry in self._entries if entry.value.strip()}
 
-    @property
-    def _entries(self) -> list[FieldInput]:
-        return list(self.query(FieldInput))
-
     def paint(self, palette: Palette) -> None:
+        """The labels, in the colours of the theme."""
+        if palette is self._painted:
+            return
+        self._painted = palette
         text, section = Text(), ""
         for field in FIELDS:
             if field.section != section:
@@ -74,7 +74,7 @@ class ExperimentForm(VerticalScroll, can_focus=False):
         text = Text.assemble(("Resolves to\n", f"bold {palette.strong}"))
         for label, value in facts:
             text.append(f"{label:<{_LABEL_WIDTH}}", style=palette.dim).append(f"{value}\n", style=palette.text)
-        self.query_one("#resolved", Static).update(text)
+        self.query_one("#resolved", Static).update(text, layout=False)
 
     def mark_invalid(self, key: str | None) -> None:
         """Mark the field whose text cannot be used; None marks none."""

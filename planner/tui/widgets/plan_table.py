@@ -16,8 +16,8 @@ from planner.tui.messages import RowChosen, SortAsked
 from planner.tui.theme import Palette
 from planner.tui.widgets.columns import Column, View, columns_for
 
-PAGE = 60
-"""Lines put into the table at a time: enough for any screen, few enough to be drawn at once."""
+PAGE = 40
+"""Lines put into the table at a time: more than most screens show, few enough to be made at once."""
 
 
 class PlanTable(DataTable[Text]):
@@ -61,7 +61,6 @@ ev says what the estimate rests on: ● measured here ◕ same GPU ◑ other GPU
         self._lines, self._view, self._order = list(lines), view, order
         with self.prevent(DataTable.RowHighlighted):
             self._rebuild_columns()
-            self.clear()
             self._marked = -1
             target = self._index_of(keep)
             self._extend(max(target + 1, 0) + PAGE)
@@ -110,9 +109,16 @@ ev says what the estimate rests on: ● measured here ◕ same GPU ◑ other GPU
             self.move_cursor(row=target, animate=False)
 
     def _rebuild_columns(self) -> None:
+        """Make the columns anew where their widths change; else only what stands over them."""
         wanted = columns_for(self.size.width or 78)
-        self.clear(columns=True)
+        fits = [column.width for column in wanted] == [column.width for column in self._columns]
         self._columns = wanted
+        if fits:
+            for column, shown in zip(wanted, self.ordered_columns, strict=True):
+                shown.label = self._header(column)
+            self.clear()
+            return
+        self.clear(columns=True)
         for index, column in enumerate(wanted):
             self.add_column(self._header(column), width=column.width + (1 if column.title else 0), key=str(index))
 

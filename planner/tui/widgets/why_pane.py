@@ -51,10 +51,10 @@ class WhyPane(Static):
         if self._palette is None or size.width <= 0:
             return
         if self._row is None:
-            self.update(Text("No row is chosen.", style=self._palette.dim))
+            self.update(Text("No row is chosen.", style=self._palette.dim), layout=False)
             return
         lines = why_lines(self._row, self._levers, self._palette, size.width, size.height)
-        self.update(Text("\n").join(lines))
+        self.update(Text("\n").join(lines), layout=False)
 
 
 def why_lines(row: Estimate, levers: Sequence[Lever] | None, palette: Palette, width: int, height: int) -> list[Text]:
@@ -160,7 +160,12 @@ def _sum(parts: Sequence[tuple[str, str]], palette: Palette) -> Text:
 
 def _time(row: Estimate, palette: Palette) -> Text:
     parts = sorted(row.time_parts, key=lambda part: -part.seconds)
-    named = [(format_duration(part.seconds), _PARTS.get(part.name, part.name)) for part in parts if part.seconds >= 30]
+    total = sum(part.seconds for part in parts)
+    named = [
+        (format_duration(part.seconds), _PARTS.get(part.name, part.name))
+        for part in parts
+        if part.seconds >= 0.01 * total
+    ]
     return _sum(named, palette) if named else Text(UNKNOWN, style=palette.dim)
 
 

@@ -1,0 +1,110 @@
+"""How long the app takes: from its start to the first picture and to the first answer, and from a key to the new table.
+
+Run on an idle machine: ``python tools/bench_app.py [--runs N]``. The bars are 0.9 s to the first picture and 150 ms
+(median) from a key in the form to the re-ranked table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import pty
+import select
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from fcntl import ioctl
+from struct import pack
+from termios import TIOCSWINSZ
+
+from planner.tui.app import PlannerApp
+from planner.tui.core import Ranked
+from planner.tui.settings import Settings
+
+COLUMNS, ROWS = 130, 36
+FIRST_PICTURE, FIRST_ANSWER = "Experiment", "Run it on"
+GIVE_UP_S = 20.0
+SETTLE_S = 0.5
+"""Between keys: what follows an answer (levers, the last rows) is not part of the next one's time."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=5, metavar="N", help="starts of the app (5)")
+    arguments = parser.parse_args()
+    bare = statistics.median(_bare_start() for _ in range(arguments.runs))
+    print(f"python -c pass    {bare * 1000:7.0f} ms")
+    starts = [_start() for _ in range(arguments.runs)]
+    print(f"first picture     {statistics.median(first for first, _ in starts) * 1000:7.0f} ms")
+    print(f"first answer      {statistics.median(answer for _, answer in starts) * 1000:7.0f} ms")
+    keys = asyncio.run(_keys())
+    print(
+        f"key to new table  {statistics.median(keys) * 1000:7.0f} ms  (slowest of {len(keys)}: {max(keys) * 1000:.0f})"
+    )
+
+
+def _bare_start() -> float:
+    started = time.perf_counter()
+    subprocess.run([sys.executable, "-c", "pass"], check=True)
+    return time.perf_counter() - started
+
+
+def _start() -> tuple[float, float]:
+    """Seconds from the start in a fresh home until the two texts have been written to the terminal."""
+    with tempfile.TemporaryDirectory() as home:
+        environment = {**os.environ, "HOME": home, "XDG_CACHE_HOME": home, "TERM": "xterm-256color"}
+        started = time.perf_counter()
+        process, terminal = pty.fork()
+        if process == 0:
+            code = "from planner.cli.main import main; main([])"
+            os.execve(sys.executable, [sys.executable, "-c", code], environment)
+        ioctl(terminal, TIOCSWINSZ, pack("HHHH", ROWS, COLUMNS, 0, 0))
+        try:
+            return _until(terminal, FIRST_PICTURE, started), _until(terminal, FIRST_ANSWER, started)
+        finally:
+            os.kill(process, 9)
+            os.waitpid(process, 0)
+            os.close(terminal)
+
+
+def _until(terminal: int, text: str, started: float) -> float:
+    seen = b""
+    while time.perf_counter() - started < GIVE_UP_S:
+        if select.select([terminal], [], [], 0.05)[0]:
+            seen += os.read(terminal, 65536)
+            if text.encode() in seen:
+                return time.perf_counter() - started
+    raise TimeoutError(f"{text!r} did not come in {GIVE_UP_S:g} s")
+
+
+async def _keys() -> list[float]:
+    """Seconds from each key typed into the form until the table shows its plan."""
+    app = PlannerApp(settings=Settings())
+    times = []
+    async with app.run_test(size=(COLUMNS, ROWS)) as pilot:
+        await _changed(app, None)
+        await pilot.press("f", "down", "down", "end")
+        for key in ("1", "2", "backspace", "backspace", "5", "backspace") * 3:
+            before = app.ranked
+            started = time.perf_counter()
+            pressing = asyncio.create_task(pilot.press(key))  # which itself waits for more than the table
+            await _changed(app, before)
+            drawn = asyncio.Event()
+            app.screen.call_after_refresh(drawn.set)
+            await drawn.wait()
+            times.append(time.perf_counter() - started)
+            await pressing
+            await asyncio.sleep(SETTLE_S)
+    return times
+
+
+async def _changed(app: PlannerApp, before: Ranked | None) -> None:
+    while app.ranked is before:
+        await asyncio.sleep(0.001)
+
+
+if __name__ == "__main__":
+    main()
