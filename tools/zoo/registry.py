@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tools.zoo import audio_models, language, language_models
 from tools.zoo.described import (
+    captioning,
     detection,
     diffusion,
     graph,
@@ -20,6 +21,7 @@ from tools.zoo.described import (
     two_stage,
     volume_transformers,
     yolo,
+    yolo_attention,
 )
 from tools.zoo.spec import Spec
 from tools.zoo.vision import listed_timm_specs, torchvision_spec
@@ -46,6 +48,7 @@ _TORCHVISION = [
     "maxvit_t",
 ]
 _DESCRIBED = (
+    captioning,
     detection,
     diffusion,
     graph,
@@ -62,6 +65,7 @@ _DESCRIBED = (
     two_stage,
     volume_transformers,
     yolo,
+    yolo_attention,
 )
 
 
