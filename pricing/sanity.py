@@ -23,6 +23,8 @@ PURCHASES = ("on_demand", "spot", "reserved", "savings_plan", "capacity_block")
 FAR_BELOW_MEDIAN = 0.5
 REGIONS_FOR_A_MEDIAN = 3
 
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+
 
 def breaches(
     offers: Iterable[Offer], types: Mapping[tuple[str, str], InstanceType], newest_day: date | None = None
@@ -110,6 +112,43 @@ def with_flags(offers: Iterable[Offer]) -> list[Offer]:
     on_demand = {offer[:4]: offer.usd_per_hour for offer in rows if offer.purchase == "on_demand"}
     medians = _median_of_regions(rows)
     return [_flagged(offer, on_demand, medians) for offer in rows]
+
+
+def with_size_flags(offers: Iterable[Offer], types: Mapping[tuple[str, str], InstanceType]) -> list[Offer]:
+    """The same rows, flagged where a machine costs less than one of its series with fewer accelerators, in one place.
+
+    A series is one accelerator under one name but for the digits; the smaller machine must not have the larger host.
+    """
+    rows = list(offers)
+    series: dict[tuple[object, ...], list[tuple[float, float, float]]] = {}
+    places: list[tuple[tuple[object, ...], tuple[float, float, float]] | None] = []
+    for offer in rows:
+        machine = types.get(offer[:2])
+        if machine is None or machine.num_gpus < 1:
+            places.append(None)
+            continue
+        name = machine.instance_type.translate(_NO_DIGITS)
+        place = (offer.provider, offer.region, offer.zone, offer.purchase, machine.accelerator, name)
+        size = (machine.num_gpus, machine.vcpus or 0.0, offer.usd_per_hour)
+        places.append((place, size))
+        series.setdefault(place, []).append(size)
+    return [
+        _with_flag(offer, flags.CHEAPER_THAN_SMALLER) if found and _is_below_a_smaller(*found, series) else offer
+        for offer, found in zip(rows, places, strict=True)
+    ]
+
+
+def _is_below_a_smaller(
+    place: tuple[object, ...],
+    size: tuple[float, float, float],
+    series: Mapping[tuple[object, ...], list[tuple[float, float, float]]],
+) -> bool:
+    num_gpus, vcpus, usd = size
+    return any(count < num_gpus and host <= vcpus and price > usd for count, host, price in series[place])
+
+
+def _with_flag(offer: Offer, flag: str) -> Offer:
+    return offer._replace(flags=tuple(sorted({*offer.flags, flag})))
 
 
 def _flagged(

@@ -19,7 +19,7 @@ from pricing.catalog import Catalog
 from pricing.errors import PricingError
 from pricing.offer import InstanceType, Offer, Quarantined
 from pricing.places import spread_regional_prices
-from pricing.sanity import PURCHASES, with_flags
+from pricing.sanity import PURCHASES, with_flags, with_size_flags
 from pricing.tables import SCHEMA, SCHEMA_VERSION, TABLES, Contents, fill, insert, quarantined_row
 
 # Raise it when the tables below change; a file of another number is never written to.
@@ -246,8 +246,9 @@ class Store:
         known_sources = packaged.rows("sources")
         names = {name for name, *_ in known_sources}
         feeds = connection.execute("select distinct price_source from observed").fetchall()
+        rows = spread_regional_prices([*observed, *packaged.offers(PURCHASES)])
         return Contents(
-            offers=with_flags(spread_regional_prices([*observed, *packaged.offers(PURCHASES)])),
+            offers=with_size_flags(with_flags(rows), types),
             types=types.values(),
             quarantined=[*packaged.quarantined(), *refused],
             sources=[*known_sources, *((name, READ_HERE, "") for (name,) in feeds if name not in names)],

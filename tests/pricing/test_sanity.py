@@ -8,9 +8,10 @@ import pytest
 
 from pricing import flags
 from pricing.age import age_days, day, is_stale
+from pricing.catalog import Catalog
 from pricing.errors import PricingError
-from pricing.offer import Offer
-from pricing.sanity import breaches, is_price, machine_problems, with_flags
+from pricing.offer import InstanceType, Offer
+from pricing.sanity import PURCHASES, breaches, is_price, machine_problems, with_flags, with_size_flags
 from tests.pricing.samples import MACHINE, OFFER, priced
 
 TYPES = {OFFER[:2]: MACHINE}
@@ -134,3 +135,36 @@ def test_ages_are_whole_days() -> None:
 def test_a_day_is_written_in_full(text: str) -> None:
     with pytest.raises(PricingError, match="YYYY-MM-DD"):
         day(text)
+
+
+def test_eight_that_cost_less_than_four_are_flagged() -> None:
+    """dstack#1044: Azure's spot price of eight A100 was below that of four."""
+    four = OFFER._replace(instance_type="Standard_ND48_A100_v4")
+    eight = OFFER._replace(instance_type="Standard_ND96_A100_v4")
+    types = {
+        four[:2]: MACHINE._replace(instance_type=four.instance_type, num_gpus=4.0, vcpus=48.0),
+        eight[:2]: MACHINE._replace(instance_type=eight.instance_type, num_gpus=8.0, vcpus=96.0),
+    }
+    rows = with_size_flags([priced(four, "10"), priced(eight, "9")], types)
+    assert [row.flags for row in rows] == [(), (flags.CHEAPER_THAN_SMALLER,)]
+    assert with_size_flags([priced(four, "10"), priced(eight, "10")], types)[1].flags == ()
+    elsewhere = priced(eight, "9")._replace(region="us-west-2")
+    assert with_size_flags([priced(four, "10"), elsewhere], types)[1].flags == ()
+
+
+def test_a_smaller_machine_with_a_larger_host_may_cost_more() -> None:
+    """One T4 with 64 vCPUs costs more than four with 48: that is no error."""
+    one = OFFER._replace(instance_type="g4dn.16xlarge")
+    four = OFFER._replace(instance_type="g4dn.12xlarge")
+    types = {
+        one[:2]: MACHINE._replace(instance_type=one.instance_type, num_gpus=1.0, vcpus=64.0),
+        four[:2]: MACHINE._replace(instance_type=four.instance_type, num_gpus=4.0, vcpus=48.0),
+    }
+    rows = with_size_flags([priced(one, "4.352"), priced(four, "3.912")], types)
+    assert [row.flags for row in rows] == [(), ()]
+    assert with_size_flags([priced(OFFER, "1")], {}) == [priced(OFFER, "1")]
+
+
+def test_the_shipped_rows_have_no_such_flag(catalog: Catalog, types: dict[tuple[str, str], InstanceType]) -> None:
+    rows = with_size_flags(catalog.offers(PURCHASES), types)
+    assert not [row for row in rows if flags.CHEAPER_THAN_SMALLER in row.flags]
