@@ -1,10 +1,11 @@
 """From an experiment and a question to a plan: gather candidates, rank, recommend, and write the rows asked for."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from planner.experiment.experiment import Experiment
+from planner.plan.cautions import cautions
 from planner.plan.hint import fit_hint
 from planner.plan.plan import Estimate, Plan, Recommendation
 from planner.plan.question import Question
@@ -80,7 +81,7 @@ def written(
         recommendation=recommendation,
         no_recommendation=reason,
         assumptions=experiment.assumptions + competition.assumptions,
-        warnings=competition.warnings + tuple(_warnings(experiment, ranking, estimates)),
+        warnings=(*competition.warnings, *_warnings(experiment, ranking, estimates, recommendation)),
     )
 
 
@@ -128,10 +129,13 @@ def _by_machine_and_reason(refusals: list[Refusal]) -> list[Refusal]:
     return list({(id(refusal.candidate), refusal.reason): refusal for refusal in refusals}.values())
 
 
-def _warnings(experiment: Experiment, ranking: Ranking, estimates: Iterable[Estimate]) -> Iterable[str]:
+def _warnings(
+    experiment: Experiment, ranking: Ranking, estimates: Sequence[Estimate], recommended: Recommendation | None
+) -> Iterable[str]:
     hint = fit_hint(experiment, ranking.refusals, len(ranking.rows))
     if hint is not None:
         yield hint
     flags = {flag for estimate in estimates for flag in estimate.flags}
     if "cost_incomplete" in flags:
         yield "some rows have a cost that nobody knows in full (cost_incomplete): they are ranked but never recommended"
+    yield from cautions(experiment, estimates, recommended.rank if recommended else None)

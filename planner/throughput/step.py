@@ -23,6 +23,8 @@ from planner.throughput.precision import DevicePrecision, resolve_precision
 
 # Exposed communication names the step once it costs this share of it.
 _COMMUNICATION_BINDS = 0.3
+# Allocator fragments and what else uses the device decide whether the last of its memory is there.
+_TIGHT_MEMORY = 0.95
 
 
 class DeviceTime(NamedTuple):
@@ -206,7 +208,7 @@ class StepModel:
                 self.experiment, precision, machine, micro_step_s, plan.grad_accum_steps, self.calibration
             )
         loading = input_rate(self.experiment, machine, self.calibration)
-        flags = _flags(machine, precision, time, plan, link, loading, available)
+        flags = _flags(machine, precision, time, plan, link, loading, required, available)
         correction = self._correction(machine.accelerator, precision, flags)
         parts = _parts(time, link, loading, plan, math.exp(-correction.log_offset))
         if parts.input_s > 0.0:
@@ -295,6 +297,7 @@ def _flags(
     plan: BatchPlan,
     link: Communication,
     loading: InputRate,
+    required: float,
     available: float | None,
 ) -> tuple[str, ...]:
     flags = [*plan.flags, *link.flags, *loading.flags]
@@ -308,6 +311,8 @@ def _flags(
         flags.append("precision_substituted")
     if available is None:
         flags.append("memory_unknown")
+    elif _TIGHT_MEMORY * available < required <= available:
+        flags.append("memory_tight")
     return tuple(flags)
 
 

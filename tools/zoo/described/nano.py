@@ -78,10 +78,11 @@ def specs() -> list[Spec]:
         resid_pdrop=0.2, embd_pdrop=0.2, attn_pdrop=0.2,
     )  # fmt: skip
     return [
-        causal_lm_spec("nanogpt-char", "gpt2", characters, 256, CHAR_RECIPE, "karpathy/nanoGPT, train_shakespeare_char"),
+        causal_lm_spec("nanogpt-char", "gpt2", characters, 256, CHAR_RECIPE, "karpathy/nanoGPT train_shakespeare_char"),
         described(
-            "nanochat-d20", "language modelling", "nanochat", NanoChat, lambda b: (labels(b, LENGTH), labels(b, LENGTH)),
-            _next_token_loss, CHAT_RECIPE, "karpathy/nanochat (depth 20, 561 million parameters)",
+            "nanochat-d20", "language modelling", "nanochat", NanoChat,
+            lambda b: (labels(b, LENGTH), labels(b, LENGTH)), _next_token_loss,
+            CHAT_RECIPE, "karpathy/nanochat (depth 20, 561 million parameters)",
             batches=(4, 8), seq_length=LENGTH, sample_unit="sequence",
         ),
     ]  # fmt: skip

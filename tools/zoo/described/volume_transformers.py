@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -122,7 +123,7 @@ class UNETR(nn.Module):
         self.enter = Residual(1, feature)
         self.raised = nn.ModuleList(_raised(width, feature * 2 ** (i + 1), 2 - i) for i in range(3))
         widths = (width, 8 * feature, 4 * feature, 2 * feature, feature)
-        self.up = nn.ModuleList(Up(i, o) for i, o in zip(widths[:-1], widths[1:], strict=True))
+        self.up = nn.ModuleList(Up(i, o) for i, o in itertools.pairwise(widths))
         self.head = nn.Conv3d(feature, CLASSES, 1)
 
     def forward(self, volume: torch.Tensor) -> torch.Tensor:

@@ -1,0 +1,78 @@
+"""Warnings about what most often makes a run other than estimated: said of the rows one is likely to take.
+
+Each stands for a kind of public report that a replay gets wrong without it (docs/reports.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from planner.experiment.experiment import Experiment
+from planner.plan.plan import Estimate
+from planner.plan.words import machine_name
+from planner.units import format_bytes
+
+# Tasks whose validation runs over whole volumes, while training sees patches of them.
+_WHOLE_VOLUMES = "volume segmentation"
+_OWN_PLACES = ("laptop", "workstation")
+
+
+def cautions(experiment: Experiment, estimates: Iterable[Estimate], recommended: int | None) -> Iterator[str]:
+    """Sentences on the recommended row and this machine's, then on the experiment itself."""
+    likely = [row for row in estimates if row.is_this_machine or (row.rank is not None and row.rank == recommended)]
+    for flag, sentence in (
+        ("memory_tight", _tight),
+        ("host_bound", _host_bound),
+        ("input_unknown", _input_unknown),
+        ("network_unknown", _network_unknown),
+    ):
+        flagged = [row for row in likely if flag in row.flags]
+        if flagged:
+            yield sentence(flagged)
+    waiting = [row for row in likely if row.num_nodes > 1 and row.bound_by == "communication"]
+    if waiting:
+        yield f"on {_names(waiting)} the network between nodes decides: further nodes may train fewer samples a second"
+    yield from _of_the_experiment(experiment)
+
+
+def _names(rows: Sequence[Estimate]) -> str:
+    return " and ".join(dict.fromkeys(machine_name(row) for row in rows))
+
+
+def _tight(rows: Sequence[Estimate]) -> str:
+    """Optimizer state comes with the first update; GeForce drivers on Windows and Apple spill instead of failing."""
+    needs = " and ".join(dict.fromkeys(_needs(row) for row in rows))
+    text = f"memory is tight on {_names(rows)} ({needs}): watch the second step, when the optimizer's state has come"
+    if any(row.place in _OWN_PLACES for row in rows):
+        text += "; a desktop takes its share, and on Windows or Apple a spill to host memory is 20 to 160 times slower"
+    return text
+
+
+def _needs(row: Estimate) -> str:
+    return f"{format_bytes(row.memory_required_bytes)} of {format_bytes(row.memory_available_bytes)}"
+
+
+def _host_bound(rows: Sequence[Estimate]) -> str:
+    return (
+        f"{_names(rows)} waits for its CPU to launch work: a larger batch, --compile or a CPU of higher clock helps, "
+        "a faster GPU does not"
+    )
+
+
+def _input_unknown(rows: Sequence[Estimate]) -> str:
+    return f"how fast {_names(rows)} loads and decodes samples is not known: if its GPU idles, the loader sets the pace"
+
+
+def _network_unknown(rows: Sequence[Estimate]) -> str:
+    return f"the network between the nodes of {_names(rows)} is not known: a slow one is assumed"
+
+
+def _of_the_experiment(experiment: Experiment) -> Iterator[str]:
+    steps = experiment.grad_accum_steps or 1
+    if steps > 1:
+        yield (
+            f"--grad-accum-steps {steps} makes a step {steps} times as long for {steps} times the samples: "
+            "a script's default for many GPUs is too much for one"
+        )
+    if experiment.workload.task == _WHOLE_VOLUMES:
+        yield "validation on whole volumes can need more memory than training on patches"

@@ -1,0 +1,78 @@
+"""What is said of the rows one is likely to take, before it goes wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from planner.experiment.resolve import ExperimentRequest, resolve_experiment
+from planner.hardware.accelerator import GIB
+from planner.plan.cautions import cautions
+from planner.plan.plan import Estimate
+
+RESNET = resolve_experiment(ExperimentRequest("resnet50", epochs=90))
+
+
+def _row(**changes: Any) -> Estimate:
+    plain: dict[str, Any] = dict.fromkeys(Estimate._fields)
+    plain |= {"rank": 1, "place": "workstation", "is_this_machine": False, "hypothetical": False, "name": "desk"}
+    plain |= {"num_nodes": 1, "num_gpus": 1, "stack": "cuda", "flags": (), "bound_by": "compute"}
+    plain |= {"memory_required_bytes": 23.0 * GIB, "memory_available_bytes": 23.7 * GIB}
+    return Estimate(**(plain | changes))
+
+
+def _said(*rows: Estimate, recommended: int | None = 1) -> list[str]:
+    return list(cautions(RESNET, rows, recommended))
+
+
+def test_nothing_is_said_of_an_ordinary_row() -> None:
+    assert _said(_row()) == []
+
+
+@pytest.mark.parametrize(
+    ("flag", "words"),
+    [
+        ("memory_tight", "23.0 GiB of 23.7 GiB"),
+        ("host_bound", "a faster GPU does not"),
+        ("input_unknown", "the loader sets the pace"),
+        ("network_unknown", "a slow one is assumed"),
+    ],
+)
+def test_a_flag_of_the_recommended_row_becomes_a_sentence(flag: str, words: str) -> None:
+    (sentence,) = _said(_row(flags=(flag,)))
+    assert words in sentence
+    assert "desk" in sentence
+
+
+def test_a_row_one_is_unlikely_to_take_is_passed_over() -> None:
+    assert _said(_row(), _row(rank=2, flags=("host_bound",))) == []
+    assert _said(_row(flags=("host_bound",)), recommended=None) == []
+
+
+def test_this_machine_is_named_beside_the_recommended_row() -> None:
+    here = _row(rank=7, is_this_machine=True, flags=("host_bound",))
+    (sentence,) = _said(_row(flags=("host_bound",)), here)
+    assert "desk and this machine" in sentence
+
+
+def test_spilling_is_said_of_machines_that_have_a_desktop() -> None:
+    assert "20 to 160 times slower" in _said(_row(flags=("memory_tight",)))[0]
+    (rented,) = _said(_row(flags=("memory_tight",), place="cloud", provider="aws", instance_type="g5.xlarge"))
+    assert "Windows" not in rented
+    assert "second step" in rented
+
+
+def test_nodes_that_wait_for_their_network_are_named() -> None:
+    waiting = _row(num_nodes=2, bound_by="communication")
+    assert "further nodes" in _said(waiting)[0]
+    assert _said(waiting._replace(num_nodes=1)) == []
+
+
+def test_accumulation_and_whole_volumes_are_said_of_the_experiment() -> None:
+    accumulated = RESNET._replace(grad_accum_steps=40)
+    (sentence,) = cautions(accumulated, [], None)
+    assert "40 times as long" in sentence
+    volumes = RESNET._replace(workload=RESNET.workload._replace(task="volume segmentation"))
+    (sentence,) = cautions(volumes, [], None)
+    assert "validation" in sentence
