@@ -143,11 +143,12 @@ def _layer_norm(data: torch.Tensor, shape: Sequence[int], *_: Any) -> tuple[torc
 
 
 def _softmax_result(data: torch.Tensor, axis: int, half_to_float: bool) -> torch.Tensor:
-    return torch.empty_like(data, dtype=torch.float32 if half_to_float else data.dtype)
+    """Contiguous whatever the input's strides, as the CUDA kernel writes it."""
+    return data.new_empty(data.shape, dtype=torch.float32 if half_to_float else data.dtype)
 
 
 def _softmax_gradient(grad: torch.Tensor, output: torch.Tensor, axis: int, dtype: torch.dtype) -> torch.Tensor:
-    return torch.empty_like(output, dtype=dtype)
+    return output.new_empty(output.shape, dtype=dtype)
 
 
 def _norm_gradients(data: torch.Tensor, *parameters_and_mask: Any) -> tuple[torch.Tensor | None, ...]:

@@ -21,12 +21,28 @@ RCNN_RECIPE = Recipe("coco", 2, 16, "sgd", "Detectron2 and maskrcnn-benchmark, 1
 RETINANET_RECIPE = Recipe("coco", 2, 16, "sgd", "Lin et al. 2017, arXiv:1708.02002 (16 per step, 2 per GPU)")
 
 
+class FrozenNorm(nn.Module):
+    """Batch norm with fixed statistics, in the precision of its input as NVIDIA's and Detectron2's code keep it."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        for name in ("weight", "bias", "running_mean", "running_var"):
+            self.register_buffer(name, torch.empty(width))
+
+    def forward(self, data: torch.Tensor) -> torch.Tensor:
+        scale = self.weight * (self.running_var + 1e-5).rsqrt()
+        shift = self.bias - self.running_mean * scale
+        return data * scale.to(data.dtype)[:, None, None] + shift.to(data.dtype)[:, None, None]
+
+
 def _pyramid(extra: Any = None) -> nn.Module:
     """ResNet-50 with frozen batch norm and its first two stages fixed, and a 256-wide pyramid."""
     import torchvision.models.detection.backbone_utils as backbones
 
     options = {} if extra is None else {"returned_layers": [2, 3, 4], "extra_blocks": extra}
-    return backbones.resnet_fpn_backbone(backbone_name="resnet50", weights=None, trainable_layers=3, **options)
+    return backbones.resnet_fpn_backbone(
+        backbone_name="resnet50", weights=None, trainable_layers=3, norm_layer=FrozenNorm, **options
+    )
 
 
 class RegionProposals(nn.Module):
