@@ -25,7 +25,7 @@ from tests.pricing.reading import laid_over, refresh, small
 from tests.pricing.samples import OFFER, priced
 
 REGIONS = tuple(f"xx-region-{number}" for number in range(4))
-MACHINES = 60
+MACHINES = 30
 
 
 class Region:

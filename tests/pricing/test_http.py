@@ -21,7 +21,7 @@ from pricing.errors import FeedError, OfflineError
 from pricing.http import Http, Limits, NotModified, parse_json
 from pricing.redact import redact
 from tests.pricing.loopback import Answer, Loopback, Reply, Request, json_reply
-from tests.pricing.reading import QUICK
+from tests.pricing.reading import QUICK, plain_transport
 
 T = TypeVar("T")
 KEY = "planted/key+1"
@@ -29,7 +29,7 @@ KEY = "planted/key+1"
 
 def run(action: Callable[[Http], Coroutine[Any, Any, T]], limits: Limits = QUICK, **options: Any) -> T:
     async def whole() -> T:
-        async with Http(limits, **options) as http:
+        async with Http(limits, **{"transport": plain_transport()} | options) as http:
             return await action(http)
 
     return asyncio.run(whole())

@@ -31,7 +31,7 @@ from tests.pricing.feeds import (
 )
 from tests.pricing.loopback import Loopback, Reply, json_reply
 from tests.pricing.payloads import azure_item, azure_page, bulk_file, bulk_row
-from tests.pricing.reading import QUICK, laid_over, refresh, small
+from tests.pricing.reading import QUICK, laid_over, plain_transport, refresh, small
 from tests.pricing.samples import MACHINE, OFFER, priced
 
 T4 = ("aws", "g4dn.xlarge", "us-east-1")
@@ -266,7 +266,7 @@ def test_progress_reaches_its_end(server: Loopback, known: Known, tmp_path: Path
     async def whole() -> None:
         packaged = small()
         with open_store(tmp_path / "prices.sqlite") as store:
-            async with Http(QUICK) as http:
+            async with Http(QUICK, transport=plain_transport()) as http:
                 refresher = Refresher(store, packaged, what_is_known(packaged, NOW), http, NOW)
                 await refresher.run(sources(server, known), lambda progress: last.update({progress.source: progress}))
 
@@ -284,7 +284,7 @@ def test_a_refresh_can_be_cancelled_and_keeps_what_was_read(server: Loopback, kn
     async def whole() -> None:
         packaged = small()
         with open_store(store) as opened:
-            async with Http(QUICK._replace(silence_s=4)) as http:
+            async with Http(QUICK._replace(silence_s=4), transport=plain_transport()) as http:
                 refresher = Refresher(opened, packaged, what_is_known(packaged, NOW), http, NOW)
                 task = asyncio.create_task(refresher.run(sources(server, known), lambda progress: None))
                 await asyncio.sleep(1.5)
