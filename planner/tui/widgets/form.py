@@ -30,6 +30,7 @@ class ExperimentForm(VerticalScroll, can_focus=False):
         self.border_subtitle = "f edit"
         self._typed: set[str] = set()
         self._entries = [FieldInput(field, values.get(field.key, "")) for field in FIELDS]
+        self._known = self.values
         self._painted: Palette | None = None
 
     def compose(self) -> ComposeResult:
@@ -66,6 +67,7 @@ class ExperimentForm(VerticalScroll, can_focus=False):
         with self.prevent(Input.Changed):
             for entry in self._entries:
                 entry.value = values.get(entry.field.key, "")
+        self._known = self.values
 
     def show_resolved(self, empties: dict[str, str], facts: Iterable[tuple[str, str]], palette: Palette) -> None:
         """``empties`` are what empty fields came to; ``facts`` the lines under "Resolves to"."""
@@ -87,15 +89,16 @@ class ExperimentForm(VerticalScroll, can_focus=False):
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
         event.stop()
-        if not isinstance(event.input, FieldInput):
-            return
+        if not isinstance(event.input, FieldInput) or self.values == self._known:
+            return  # a field says that it changed also when it is first filled
         key = event.input.field.key
         if key == "model":
             self._follow_model(event.value)
         else:
             self._typed.add(key)
         self._completions.offer(event.input)
-        self.post_message(FormChanged(self.values))
+        self._known = self.values
+        self.post_message(FormChanged(self._known))
 
     @property
     def _completions(self) -> Completions:

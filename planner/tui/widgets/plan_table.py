@@ -40,6 +40,8 @@ ev says what the estimate rests on: ● measured here ◕ same GPU ◑ other GPU
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "cursor_down", show=False),
         Binding("k", "cursor_up", show=False),
+        Binding("home", "scroll_top", show=False),
+        Binding("end", "scroll_bottom", show=False),
     ]
 
     def __init__(self) -> None:

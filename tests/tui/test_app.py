@@ -1,0 +1,224 @@
+"""The app driven by its keys."""
+
+from __future__ import annotations
+
+from textual.widgets import DataTable, Input
+
+from planner.tui.screens.dialogs import ChartScreen, JumpScreen, TextDialog
+from planner.tui.screens.machine import MachineScreen
+from planner.tui.screens.prices import PricesScreen
+from planner.tui.screens.why import LeverTable, WhyScreen
+from planner.tui.settings import Settings, load_settings
+from planner.tui.widgets.answer_pane import AnswerPane
+from planner.tui.widgets.field import FieldInput
+from planner.tui.widgets.plan_table import PlanTable
+from tests.tui.conftest import Open, settled
+from tests.tui.samples import BrokenCore, CannedCore, SilentCore
+
+
+async def test_it_opens_on_the_plan_of_resnet50(open_app: Open) -> None:
+    core = CannedCore()
+    async with open_app(core) as (app, _):
+        assert core.asked == [({"model": "resnet50", "dataset": "imagenet", "epochs": "90"}, "value")]
+        table = app.query_one("#plan", DataTable)
+        assert table.row_count == 11
+        assert app.focused is table
+        assert app.chosen is not None
+        assert app.chosen.name == "this laptop"
+
+
+async def test_every_key_in_the_form_asks_again(open_app: Open) -> None:
+    core = CannedCore()
+    async with open_app(core) as (app, pilot):
+        await pilot.press("f", *["down"] * 14, "6", "0")
+        await settled(app, pilot)
+        assert core.asked[-1][0]["budget"] == "60"
+        assert app.ranked is not None
+        assert app.ranked.question.limits.budget_usd == 60
+
+
+async def test_a_wrong_text_is_named_and_the_last_answer_stays(open_app: Open) -> None:
+    async with open_app() as (app, pilot):
+        await pilot.press("f", *["down"] * 13, "s", "o", "o", "n")
+        await settled(app, pilot)
+        assert "cannot read the deadline 'soon'" in app.problem
+        assert app.query_one("#field-deadline", FieldInput).has_class("-invalid")
+        assert app.query_one(PlanTable).row_count == 11
+        assert "cannot read the deadline" in str(app.query_one(AnswerPane).render())
+        await pilot.press(*["backspace"] * 4, "2", "4", "h")
+        await settled(app, pilot)
+        assert app.problem == ""
+        assert not app.query_one("#field-deadline", FieldInput).has_class("-invalid")
+
+
+async def test_another_model_lets_go_of_the_data_set_nobody_typed(open_app: Open) -> None:
+    core = CannedCore()
+    async with open_app(core) as (app, pilot):
+        app.query_one("#field-model", FieldInput).value = "bert-large"
+        await settled(app, pilot)
+        assert core.asked[-1][0] == {"model": "bert-large"}
+
+
+async def test_a_completion_is_taken_with_enter(open_app: Open) -> None:
+    async with open_app() as (app, pilot):
+        await pilot.press("f", *"resnet3", "enter")
+        await settled(app, pilot)
+        assert app.query_one("#field-model", FieldInput).value == "resnet34"
+        await pilot.press("enter")
+        assert app.focused is app.query_one(PlanTable)
+
+
+async def test_sorting_by_what_the_planner_orders_asks_it(open_app: Open) -> None:
+    core = CannedCore()
+    async with open_app(core) as (app, pilot):
+        await pilot.press("s")
+        await settled(app, pilot)
+        assert core.asked[-1][1] == "time"
+        asked = len(core.asked)
+        await pilot.press("s", "s")
+        await settled(app, pilot)
+        assert app.order.sort == "hourly"
+        assert len(core.asked) <= asked + 2  # cost, then back to the planner's own order under the new column
+        await pilot.press("S")
+        assert app.order.backwards
+
+
+async def test_filter_group_and_pin(open_app: Open) -> None:
+    async with open_app() as (app, pilot):
+        await pilot.press("slash", *"aws", "enter")
+        assert app.query_one(PlanTable).row_count == 3
+        await pilot.press("p", "escape")
+        assert app.order.words == ""
+        assert len(app.order.pinned) == 1
+        assert app.query_one(PlanTable).row_count == 13  # all, the pinned one again, and the rule under it
+        await pilot.press("g")
+        assert app.order.group == "gpu"
+
+
+async def test_the_cursor_steps_over_rules(open_app: Open) -> None:
+    settings = Settings({"model": "resnet50", "deadline": "24h", "budget": "60"})
+    async with open_app(settings=settings) as (app, pilot):
+        table = app.query_one(PlanTable)
+        seen = []
+        for _ in range(11):
+            assert table.chosen is not None
+            seen.append(table.chosen.name)
+            await pilot.press("down")
+        assert len(set(seen)) == 11
+        await pilot.press("home")
+        assert table.cursor_row == 0
+
+
+SCREENS = {
+    "y": TextDialog,
+    "a": TextDialog,
+    "u": TextDialog,
+    "question_mark": TextDialog,
+    "f1": TextDialog,
+    "c": ChartScreen,
+    "ctrl+o": JumpScreen,
+    "2": WhyScreen,
+    "enter": WhyScreen,
+    "3": MachineScreen,
+    "4": PricesScreen,
+}
+
+
+async def test_every_screen_opens_and_closes(open_app: Open) -> None:
+    async with open_app() as (app, pilot):
+        for key, screen in SCREENS.items():
+            await pilot.press(key)
+            assert isinstance(app.screen, screen), key
+            await pilot.press("escape")
+            assert app.screen is app.plan_screen
+
+
+async def test_the_command_line_is_copied(open_app: Open) -> None:
+    async with open_app() as (app, pilot):
+        await pilot.press("y")
+        assert app.clipboard == "gpuplanner estimate --model resnet50 --dataset imagenet --epochs 90"
+
+
+async def test_help_is_about_what_has_the_focus(open_app: Open) -> None:
+    async with open_app() as (app, pilot):
+        await pilot.press("f", "f1")
+        assert "model: A network of the zoo" in str(app.screen.query_one("VerticalScroll Static").render())
+
+
+async def test_jumping_goes_to_a_pane(open_app: Open) -> None:
+    async with open_app() as (app, pilot):
+        await pilot.press("ctrl+o", "a")
+        assert isinstance(app.focused, FieldInput)
+
+
+async def test_a_lever_is_tried_and_undone(open_app: Open) -> None:
+    core = CannedCore()
+    async with open_app(core) as (app, pilot):
+        await pilot.press("down", "2")
+        await settled(app, pilot)
+        assert app.screen.query_one(LeverTable).row_count == 3
+        await pilot.press("space")
+        await settled(app, pilot)
+        assert core.asked[-1][0]["levers"] == "compile"
+        assert app.plan_screen.query_one("#field-levers", FieldInput).value == "compile"
+        await pilot.press("z")
+        await settled(app, pilot)
+        assert "levers" not in core.asked[-1][0]
+        before = app.chosen
+        await pilot.press("n")
+        await settled(app, pilot)
+        assert app.chosen != before
+
+
+async def test_prices_are_filtered(open_app: Open) -> None:
+    async with open_app() as (app, pilot):
+        await pilot.press("4")
+        await settled(app, pilot)
+        table = app.screen.query_one(DataTable)
+        assert table.row_count == 2
+        await pilot.press("c", "s", "slash", *"m7i", "enter")
+        await settled(app, pilot)
+        assert table.row_count == 1
+
+
+async def test_what_cannot_be_read_is_said_in_the_pane(open_app: Open) -> None:
+    async with open_app(BrokenCore()) as (app, pilot):
+        assert "snapshot.sqlite is missing" in str(app.query_one(AnswerPane).render())
+        await pilot.press("4")
+        await settled(app, pilot)
+        assert "missing" in app.screen.question_words()[0].plain  # type: ignore[attr-defined]
+
+
+async def test_only_the_latest_question_is_kept_while_one_is_asked(open_app: Open) -> None:
+    core = SilentCore()
+    core.release.set()
+    async with open_app(core) as (app, pilot):
+        core.release.clear()
+        for budget in ("1", "12", "123"):
+            app.ask({"model": "resnet50", "budget": budget})
+        core.release.set()
+        await settled(app, pilot)
+        assert [values.get("budget") for values, _ in core.asked] == [None, "1", "123"]
+
+
+async def test_the_theme_and_the_question_are_remembered(open_app: Open, tmp_path: object) -> None:
+    async with open_app() as (app, pilot):
+        await pilot.press("ctrl+t", "f", *["down"] * 14, "7", "escape", "ctrl+q")
+    remembered = load_settings(app._directory)
+    assert remembered.theme == "planner-light"
+    assert remembered.values["budget"] == "7"
+
+
+async def test_only_some_places(open_app: Open) -> None:
+    async with open_app() as (app, pilot):
+        app.plan_screen.action_only("cloud")
+        await settled(app, pilot)
+        assert app.query_one(PlanTable).row_count == 8
+        assert app.query_one("#field-where", Input).value == "cloud"
+
+
+async def test_the_palette_lists_the_commands_of_the_screen(open_app: Open) -> None:
+    async with open_app() as (app, _):
+        titles = [command.title for command in app.get_system_commands(app.screen)]
+        assert "Plan: filter the rows" in titles
+        assert "Sort: by cost" in titles

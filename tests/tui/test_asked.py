@@ -1,0 +1,97 @@
+"""The form as a question: it asks what its command line asks."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.cli.commands import build_parser
+from planner.cli.options import experiment_request
+from planner.cli.options import question as command_question
+from planner.errors import InputError, UnknownNameError
+from planner.experiment.resolve import ExperimentRequest, resolve_experiment
+from planner.tui.asked import FieldError, command_line, field_of, parse_levers, question, request, with_changes
+from tests.tui.samples import NOW
+
+TEXTS = {
+    "model": st.sampled_from(["resnet50", "bert-large"]),
+    "dataset": st.sampled_from(["", "imagenet"]),
+    "epochs": st.sampled_from(["", "90", "2.5", "300M tokens", "5000 steps", "1 step"]),
+    "batch": st.sampled_from(["", "64"]),
+    "precision": st.sampled_from(["", "bf16"]),
+    "optimizer": st.sampled_from(["", "adamw"]),
+    "levers": st.lists(st.sampled_from(["nhwc", "compile", "tuned", "ckpt", "zero2", "lora16", "accum4"])).map(" ".join),
+    "where": st.sampled_from(["", "any", "cloud", "laptop, cloud"]),
+    "gpus": st.sampled_from(["", "H100:8", "80GB+:8"]),
+    "nodes": st.sampled_from(["", "2"]),
+    "region": st.sampled_from(["", "us-*"]),
+    "buy": st.sampled_from(["", "any", "spot", "on-demand", "o-d"]),
+    "max_price": st.sampled_from(["", "none", "30"]),
+    "deadline": st.sampled_from(["", "24h", "Tue 18:00"]),
+    "budget": st.sampled_from(["", "60"]),
+    "sure": st.sampled_from(["", "80", "99.5"]),
+    "hour_value": st.sampled_from(["", "0", "12"]),
+}
+
+
+@given(st.fixed_dictionaries(TEXTS), st.sampled_from(["value", "cost", "time"]))
+def test_the_command_line_asks_the_same(values: dict[str, str], sort: str) -> None:
+    line = command_line(values, sort)  # type: ignore[arg-type]
+    program, *words = shlex.split(line)
+    arguments = build_parser("estimate").parse_args(words)
+    assert program == "gpuplanner"
+    assert experiment_request(arguments) == request(values)
+    assert command_question(arguments, NOW) == question(values, NOW, sort)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("epochs", "soon"),
+        ("epochs", "5 parsecs"),
+        ("batch", "many"),
+        ("levers", "fast"),
+        ("levers", "zero"),
+        ("nodes", "0"),
+        ("buy", "gift"),
+        ("max_price", "-1"),
+        ("deadline", "yesterday"),
+        ("budget", "all"),
+        ("sure", "100"),
+        ("hour_value", "-2"),
+    ],
+)
+def test_a_text_that_cannot_be_used_names_its_field(key: str, text: str) -> None:
+    values = {"model": "resnet50", key: text}
+    with pytest.raises(FieldError) as caught:
+        request(values)
+        question(values, NOW)
+    assert field_of(caught.value) == key
+
+
+def test_names_that_the_planner_does_not_know_name_their_field() -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        resolve_experiment(request({"model": "resnet5O"}))
+    assert field_of(caught.value) == "model"
+    assert field_of(InputError("anything else")) is None
+
+
+@pytest.mark.parametrize("words", ["", "nhwc", "compile ckpt zero3", "tuned lora8 accum2"])
+def test_levers_are_written_as_they_are_read(words: str) -> None:
+    assert parse_levers(words).words() == words
+
+
+def test_a_lever_goes_into_the_form() -> None:
+    base = resolve_experiment(ExperimentRequest("resnet50", epochs=90, channels_last=True))
+    changed = base._replace(precision="bf16-pure", optimizer="adamw", batch_size_per_gpu=128, grad_accum_steps=2)
+    values = with_changes({"model": "resnet50", "levers": "nhwc"}, base, changed)
+    assert values == {
+        "model": "resnet50",
+        "precision": "bf16-pure",
+        "optimizer": "adamw",
+        "batch": "128",
+        "levers": "nhwc accum2",
+    }

@@ -1,0 +1,72 @@
+"""Small pictures made of text: never wider than asked, and true to their numbers."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.text import Text
+
+from planner.tui.drawing import (
+    TIME_TICKS_S,
+    LogAxis,
+    axis_around,
+    bar,
+    both_ends,
+    close_axis,
+    fitted,
+    interval_bar,
+    stacked_bar,
+)
+from planner.units import Interval
+
+AMOUNTS = st.floats(1e-3, 1e9)
+
+
+@given(st.floats(-1, 2), st.integers(1, 60))
+def test_a_bar_fills_its_cells(share: float, cells: int) -> None:
+    assert bar(share, cells, "red", "blue").cell_len == cells
+
+
+def test_a_bar_has_half_cells() -> None:
+    assert bar(0.5, 5, "red", "blue").plain == "━━╸──"
+
+
+@given(st.lists(AMOUNTS, min_size=1, max_size=9), st.integers(4, 80))
+def test_stacked_parts_fill_the_line(amounts: list[float], cells: int) -> None:
+    assert stacked_bar([(amount, "red") for amount in amounts], cells).cell_len == cells
+
+
+def test_nothing_to_stack_is_nothing() -> None:
+    assert stacked_bar([(0.0, "red")], 10).plain == ""
+
+
+@given(st.lists(AMOUNTS, min_size=1), AMOUNTS)
+def test_axes_hold_their_values_and_clamp_the_others(values: list[float], other: float) -> None:
+    axis = close_axis(values)
+    assert all(axis.holds(value) for value in values)
+    assert 0 <= axis.cell(other, 20) <= 19
+    assert axis.at(0) == 0
+
+
+def test_an_axis_goes_from_tick_to_tick() -> None:
+    assert axis_around([4000, 80_000], TIME_TICKS_S) == LogAxis(3600, 86400)
+    assert axis_around([3600], TIME_TICKS_S) == LogAxis(3600, 36000)
+
+
+def test_an_interval_shows_its_ends_its_middle_and_the_mark() -> None:
+    axis = LogAxis(1, 1000)
+    drawn = interval_bar(Interval(1, 10, 100), axis, 10, "red", "blue", 1000, "amber")
+    assert drawn.plain == "━━━●━━━──┊"
+
+
+def test_an_interval_beyond_the_axis_is_an_arrow() -> None:
+    axis = LogAxis(10, 100)
+    assert interval_bar(Interval(200, 300, 400), axis, 5, "red", "blue", None, "").plain.endswith("›")
+    assert interval_bar(Interval(1, 2, 3), axis, 5, "red", "blue", None, "").plain.startswith("‹")
+
+
+def test_texts_are_fitted() -> None:
+    assert fitted("abcdef", 4) == "abc…"
+    assert fitted("abc", 4) == "abc"
+    assert both_ends(Text("ab"), Text("yz"), 8).plain == "ab    yz"
+    assert both_ends(Text("abcdef"), Text("yz"), 5).plain == "abcd…"

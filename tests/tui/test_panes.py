@@ -1,0 +1,130 @@
+"""What panes say of a plan, drawn without an app."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from planner.tui.clock import age, day, moment
+from planner.tui.drawing import LogAxis
+from planner.tui.offers import age_counts, chosen_lines, offer_lines
+from planner.tui.screens.machine import detected_text, plan_text
+from planner.tui.theme import DARK, LIGHT, PALETTES
+from planner.tui.widgets.answer_pane import answer_text
+from planner.tui.widgets.chart import chart_text
+from planner.tui.widgets.columns import View, columns_for, total_width
+from planner.tui.widgets.completions import matching
+from planner.tui.widgets.why_pane import why_lines
+from tests.tui.samples import NOW, CannedCore, sample_plan
+
+FREE = sample_plan({"model": "resnet50"})
+LIMITED = sample_plan({"model": "resnet50", "deadline": "32h", "budget": "60"})
+HOPELESS = sample_plan({"model": "resnet50", "deadline": "1h", "budget": "1"})
+
+
+def view_of(palette: str = "planner-dark") -> View:
+    recommended = LIMITED.recommended
+    return View(PALETTES[palette], NOW, LIMITED.question.limits, LogAxis(3600, 400_000), recommended and recommended.rank)
+
+
+@pytest.mark.parametrize("width", [60, 78, 98, 102, 132, 180])
+def test_columns_are_chosen_and_never_clipped(width: int) -> None:
+    columns = columns_for(width)
+    assert total_width(columns) <= width + 1
+    assert {"machine", "time", "cost"} <= {column.title for column in columns}
+    for row in LIMITED.plan.estimates:
+        for column in columns:
+            assert column.render(row, view_of()).cell_len == column.width + (1 if column.title else 0)
+
+
+def test_what_misses_is_red_and_without_a_rank() -> None:
+    laptop = next(row for row in LIMITED.plan.estimates if row.is_this_machine)
+    by_title = {column.title: column.render(laptop, view_of()) for column in columns_for(102)}
+    assert by_title["#"].plain.strip() == "·"
+    assert DARK.bad in {str(span.style) for span in by_title["time"].spans} | {str(by_title["time"].style)}
+
+
+def test_the_answer_in_two_lines() -> None:
+    first, second = answer_text(LIMITED, "", DARK, 100).plain.split("\n")
+    assert first.startswith("Run it on desk (1×RTX4090, your own): ready Tue 08:00 for $6.82")
+    assert first.endswith("sure to meet both limits")
+    assert "If an hour is worth more than $0.44 to you: lab-a100" in second
+    narrow = answer_text(LIMITED, "", DARK, 74).plain.split("\n")
+    assert narrow[0].startswith("Run it on desk: Tue 08:00 for $6.82")
+    assert all(len(line) <= 74 for line in narrow)
+
+
+def test_an_answer_that_does_not_exist_says_by_how_much() -> None:
+    text = answer_text(HOPELESS, "", DARK, 100).plain
+    assert "Nothing is ready by Mon 11:00 for $1.00, 90 % sure" in text
+    assert "The fastest machine needs 1h45; the cheapest costs $4.56." in text
+
+
+def test_a_problem_stays_with_its_sentence() -> None:
+    problem = "unknown model 'resnet5O'; did you mean resnet50, resnet50d or resnet50t? `gpuplanner models` lists them"
+    text = answer_text(FREE, problem, DARK, 60).plain
+    assert text.startswith("✗ unknown model 'resnet5O'")
+    assert len(text.split("\n")) == 2
+    assert "last answer" in answer_text(FREE, "short", DARK, 60).plain
+    assert "Change the form" in answer_text(None, "short", DARK, 60).plain
+
+
+@pytest.mark.parametrize("palette", [DARK, LIGHT])
+@pytest.mark.parametrize(("width", "height"), [(30, 6), (51, 12), (100, 30)])
+def test_the_chart_keeps_to_its_pane(palette: object, width: int, height: int) -> None:
+    row = LIMITED.plan.estimates[0]
+    drawn = chart_text(LIMITED.plan.estimates, view_of(), row, width, height)
+    lines = drawn.split("\n")
+    assert len(lines) == height
+    assert all(line.cell_len <= width for line in lines)
+    assert "1" in drawn.plain
+
+
+def test_a_chart_of_nothing_says_so() -> None:
+    assert "No row" in chart_text((), view_of(), None, 40, 10).plain
+
+
+@pytest.mark.parametrize("height", [4, 8, 12, 20])
+def test_why_keeps_to_its_pane(height: int) -> None:
+    row = FREE.plan.estimates[0]
+    lines = why_lines(row, None, DARK, 50, height)
+    assert len(lines) <= height
+    assert lines[0].plain.startswith("173 ms a step")
+
+
+def test_why_says_what_is_not_known() -> None:
+    lines = why_lines(FREE.plan.unranked[0], (), DARK, 50, 12)
+    assert "a batch of 1 needs 9.1 GiB" in "\n".join(line.plain for line in lines)
+
+
+def test_clock_times_and_ages() -> None:
+    assert moment(NOW + timedelta(hours=22), NOW) == "Tue 08:00"
+    assert moment(NOW + timedelta(days=12), NOW) == "12 Dec"
+    assert moment(NOW + timedelta(days=400), NOW) == "Jan 2028"
+    assert moment(None, NOW) == day(None) == "–"
+    assert [age(days) for days in (0, 1, 1500)] == ["today", "1 day", "1,500 days"]
+
+
+def test_completions_go_on_from_what_was_typed() -> None:
+    names = ("resnet50", "resnet101", "wide_resnet50", "vit")
+    assert matching("resn", names) == ["resnet50", "resnet101", "wide_resnet50"]
+    assert matching("resnet50", names) == matching("", names) == matching("zzz", names) == []
+
+
+def test_offers_are_filtered_sorted_and_aged() -> None:
+    lines = offer_lines(CannedCore().prices())
+    assert [line.offer.price for line in chosen_lines(lines, "", "price", cpu_too=True)] == ["0.10", "25.70", "56.40"]
+    assert [line.offer.region for line in chosen_lines(lines, "p5 WEST", "age", cpu_too=False)] == ["us-west-2"]
+    assert dict(age_counts(lines))["1–3 days"] == 2
+    assert [line.stale for line in lines] == [False, True, False]
+
+
+def test_the_machine_as_found_and_as_planned() -> None:
+    found = detected_text(CannedCore().machine(), DARK).plain
+    assert "NVIDIA GeForce RTX 4090" in found
+    assert "575.12" in found
+    planned = plan_text(FREE, DARK).plain
+    assert "rank        1" in planned
+    assert "lab-a100" in planned
+    assert "not among the places" in plan_text(sample_plan({"model": "resnet50", "where": "cloud"}), DARK).plain

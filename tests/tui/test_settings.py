@@ -1,0 +1,27 @@
+"""What the app remembers, and that nothing it finds can stop it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from planner.tui.settings import Settings, load_settings, save_settings
+
+
+def test_settings_come_back(tmp_path: Path) -> None:
+    settings = Settings({"model": "vit_base_patch16_224", "budget": "60"}, "planner-light", "cost", "gpu")
+    save_settings(settings, tmp_path / "new")
+    assert load_settings(tmp_path / "new") == settings
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"theme": "neon", "sort": 3, "values": []}'])
+def test_a_damaged_file_is_a_first_visit(tmp_path: Path, text: str) -> None:
+    (tmp_path / "app.json").write_text(text)
+    assert load_settings(tmp_path) == Settings()
+
+
+def test_a_place_that_cannot_be_written_costs_the_memory_only(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    save_settings(Settings(), tmp_path / "file")
+    assert load_settings(tmp_path / "file") == Settings()
