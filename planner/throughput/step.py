@@ -214,6 +214,10 @@ class StepModel:
         if parts.input_s > 0.0:
             flags = (*flags, "input_bound")
         step_time = correction.interval(parts.total_s)
+        if "network_unknown" in flags:  # it may as well be a fast one, which computing hides
+            known = self._correction(machine.accelerator, precision, _without(flags, "network_unknown"))
+            unhindered_s = known.interval(parts.total_s - parts.communication_s).p10
+            step_time = step_time._replace(p10=min(step_time.p10, unhindered_s))
         rate = step_time.inverse(plan.global_batch_size)
         peak = precision.peak_flops_per_s * share * machine.devices
         return StepEstimate(
@@ -314,6 +318,10 @@ def _flags(
     elif _TIGHT_MEMORY * available < required <= available:
         flags.append("memory_tight")
     return tuple(flags)
+
+
+def _without(flags: tuple[str, ...], left_out: str) -> tuple[str, ...]:
+    return tuple(flag for flag in flags if flag != left_out)
 
 
 def _does_not_fit(

@@ -1,0 +1,1 @@
+"""Public reports of training runs, replayed through the product."""
