@@ -1,7 +1,9 @@
 """Memory of one device: live set of the step, weights, optimizer state and context; the largest batch that fits.
 
 ``required = k (a + b B) + weights + optimizer state + context`` (MODEL.md section 7), where a + b B is the peak of live
-bytes of the traced step: activations saved for backward, temporaries, gradients, 2-byte weight copies. ZeRO stages
+bytes of the traced step: activations saved for backward, temporaries, gradients, 2-byte weight copies. Gradients grow
+while activations are freed, so the peak has as many of them as the trace saw there, and all of them when backward ends;
+they are all there from the start where they stay between micro steps or in the buckets of several devices. ZeRO stages
 divide their part by the devices (Rajbhandari et al., 2020); checkpointing keeps a share of the saved activations
 (Chen et al., 2016); LoRA keeps frozen weights in 2 bytes and has gradients and state for its adapters only.
 """
@@ -13,6 +15,7 @@ from planner.hardware.machine import Machine
 from planner.throughput.calibration import Calibration
 from planner.throughput.optimizer import trainable_parameters, update_rule
 from planner.throughput.precision import DevicePrecision
+from planner.workloads.workload import Memory
 
 # A transformer block has about a dozen parameter tensors; ZeRO-3 holds two gathered blocks at a time.
 _TENSORS_PER_BLOCK = 12.0
@@ -20,19 +23,23 @@ _GATHERED_BLOCKS = 2.0
 
 
 class MemoryModel(NamedTuple):
-    """Bytes on one device as ``fixed + per_sample * B``; ``parts`` of the fixed share by name, for explanations."""
+    """Bytes on one device: ``fixed + per_sample * B`` at the peak, and no less than ``end_bytes``, when backward ends.
+
+    ``parts`` are those of the fixed share by name, for explanations.
+    """
 
     fixed_bytes: float
     per_sample_bytes: float
+    end_bytes: float
     parts: tuple[tuple[str, float], ...]
 
     def required_bytes(self, batch_size: float) -> float:
-        return self.fixed_bytes + self.per_sample_bytes * batch_size
+        return max(self.fixed_bytes + self.per_sample_bytes * batch_size, self.end_bytes)
 
     def largest_batch(self, available_bytes: float) -> int:
         """The largest batch per device that fits; 0 when not even one sample does."""
         room = available_bytes - self.fixed_bytes
-        if room <= 0:
+        if room <= 0 or self.end_bytes > available_bytes:
             return 0
         if self.per_sample_bytes <= 0:
             return 1 << 30
@@ -40,24 +47,31 @@ class MemoryModel(NamedTuple):
 
 
 def memory_model(
-    experiment: Experiment, precision: DevicePrecision, devices: int, calibration: Calibration
+    experiment: Experiment,
+    precision: DevicePrecision,
+    devices: int,
+    calibration: Calibration,
+    *,
+    accumulates: bool = False,
 ) -> MemoryModel:
-    """The memory one of ``devices`` data-parallel devices needs."""
+    """The memory one of ``devices`` data-parallel devices needs; gradients stay where it ``accumulates``."""
     constants = calibration.memory
     factor = constants["activation_factor"]
-    weights, gradients = _weights_and_gradients(experiment, precision, devices)
+    weights, copies, gradients = _weights_and_gradients(experiment, precision, devices)
     state = trainable_parameters(experiment) * update_rule(experiment.optimizer, precision).state_bytes
     state /= devices if experiment.zero_stage >= 1 else 1
     temporaries, per_sample = _activations(experiment, precision, calibration)
     buckets = gradients if devices > 1 and experiment.zero_stage == 0 else 0.0
+    share_at_peak = 1.0 if devices > 1 or accumulates else _share_of_gradients_at_peak(experiment, precision)
     parts = (
-        ("weights", weights),
-        ("gradients", factor * gradients + buckets),
+        ("weights", weights + copies),
+        ("gradients", factor * gradients * share_at_peak + buckets),
         ("optimizer state", state),
         ("temporaries", factor * temporaries),
         ("context", constants["context_bytes"]),
     )
-    return MemoryModel(sum(size for _, size in parts), factor * per_sample, parts)
+    end = weights + factor * gradients + buckets + state + constants["context_bytes"]
+    return MemoryModel(sum(size for _, size in parts), factor * per_sample, end, parts)
 
 
 def required_bytes(
@@ -67,8 +81,10 @@ def required_bytes(
     return memory_model(experiment, precision, devices, calibration).required_bytes(batch_size)
 
 
-def _weights_and_gradients(experiment: Experiment, precision: DevicePrecision, devices: int) -> tuple[float, float]:
-    """Bytes of all weight copies and of gradients on one device."""
+def _weights_and_gradients(
+    experiment: Experiment, precision: DevicePrecision, devices: int
+) -> tuple[float, float, float]:
+    """Bytes of the weights, of their 2-byte copies (or gathered blocks) and of all gradients on one device."""
     parameters = experiment.workload.parameters
     trainable = trainable_parameters(experiment)
     copies = 2.0 * parameters if precision.autocast else 0.0
@@ -82,21 +98,35 @@ def _weights_and_gradients(experiment: Experiment, precision: DevicePrecision, d
         blocks = max(experiment.workload.parameter_tensors / _TENSORS_PER_BLOCK, 1.0)
         gathered = 2.0 * parameters * min(_GATHERED_BLOCKS / blocks, 1.0)
         masters, copies = masters / devices, min(copies, gathered)
-    return masters + copies, gradients
+    return masters, copies, gradients
 
 
 def _activations(experiment: Experiment, precision: DevicePrecision, calibration: Calibration) -> tuple[float, float]:
     """Fixed temporaries and bytes per sample of the live set, without gradients and weight copies."""
-    workload = experiment.workload
-    record = workload.memory_amp if precision.autocast or precision.pure else workload.memory_fp32
-    recorded_gradients = 4.0 * (workload.trainable_parameters or workload.parameters)
-    recorded_copies = 2.0 * workload.parameters if record is workload.memory_amp else 0.0
-    temporaries = max(record.live_bytes.fixed - recorded_gradients - recorded_copies, 0.0)
+    record = _record(experiment, precision)
+    temporaries = max(record.live_bytes.fixed - sum(_recorded(experiment, precision)), 0.0)
     per_sample = record.live_bytes.per_sample
     if experiment.grad_checkpointing:
         dropped = 1.0 - calibration.memory["checkpoint_saved_share"]
         per_sample = max(per_sample - dropped * record.saved_bytes.per_sample, 0.05 * per_sample)
     return temporaries, per_sample
+
+
+def _record(experiment: Experiment, precision: DevicePrecision) -> Memory:
+    workload = experiment.workload
+    return workload.memory_amp if precision.autocast or precision.pure else workload.memory_fp32
+
+
+def _recorded(experiment: Experiment, precision: DevicePrecision) -> tuple[float, float]:
+    """Bytes of all gradients and of 2-byte weight copies in the traced step."""
+    workload = experiment.workload
+    copies = 2.0 * workload.parameters if precision.autocast or precision.pure else 0.0
+    return 4.0 * (workload.trainable_parameters or workload.parameters), copies
+
+
+def _share_of_gradients_at_peak(experiment: Experiment, precision: DevicePrecision) -> float:
+    gradients, copies = _recorded(experiment, precision)
+    return min(max((_record(experiment, precision).live_bytes.fixed - copies) / gradients, 0.0), 1.0)
 
 
 def available_bytes(machine: Machine, calibration: Calibration) -> float | None:

@@ -96,7 +96,7 @@ class StepModel:
         self._level = self.calibration.levels[software_level(experiment)]
         self._training_flops = experiment.workload.training_flops_per_sample
         self._work: dict[tuple[bool, bool, int], StepWork] = {}
-        self._memory: dict[tuple[bool, bool, int], MemoryModel] = {}
+        self._memory: dict[tuple[bool, bool, int, bool], MemoryModel] = {}
         # Hundreds of machines share a few dozen accelerators, counts and batches: each is timed once.
         self._devices: dict[tuple[Accelerator, float], tuple[DevicePrecision | None, DeviceRates | None]] = {}
         self._device_times: dict[tuple[Accelerator, float, BatchPlan, int], DeviceTime] = {}
@@ -112,7 +112,8 @@ class StepModel:
             return _cannot(precision.name, f"the memory bandwidth of {machine.accelerator.name} is unknown")
         available = available_bytes(machine, self.calibration)
         plan = self.plan(machine, precision)
-        required = self.memory(precision, machine.devices).required_bytes(plan.batch_size_per_gpu)
+        memory = self.memory(precision, machine.devices, accumulates=plan.grad_accum_steps > 1)
+        required = memory.required_bytes(plan.batch_size_per_gpu)
         if plan.problem:
             return _does_not_fit(precision, plan, required, available)
         return self._estimate_fitting(machine, precision, rates, plan, required, available, share)
@@ -130,19 +131,25 @@ class StepModel:
     def plan(self, machine: Machine, precision: DevicePrecision) -> BatchPlan:
         """The batch per device, accumulation and global batch on ``machine``."""
         devices, available = machine.devices, available_bytes(machine, self.calibration)
-        largest = self.memory(precision, devices).largest_batch(math.inf if available is None else available)
+        room = math.inf if available is None else available
+        largest = self.memory(precision, devices).largest_batch(room)
         plan = plan_batch(self.experiment, devices, largest)
+        if plan.grad_accum_steps > 1:  # gradients then stay between micro steps: less is left for activations
+            largest = self.memory(precision, devices, accumulates=True).largest_batch(room)
+            plan = plan_batch(self.experiment, devices, largest)
         if not plan.problem or self._enforce_memory:
             return plan
         batch, accumulation = fit_by_accumulation(plan.batch_size_per_gpu, max(largest, 1))
         steps = accumulation * plan.grad_accum_steps
         return BatchPlan(batch, steps, batch * steps * devices, (*plan.flags, "memory_exceeded"))
 
-    def memory(self, precision: DevicePrecision, devices: int) -> MemoryModel:
+    def memory(self, precision: DevicePrecision, devices: int, *, accumulates: bool = False) -> MemoryModel:
         """The memory model of one of ``devices`` devices."""
-        key = (precision.autocast, precision.pure, devices)
+        key = (precision.autocast, precision.pure, devices, accumulates)
         if key not in self._memory:
-            self._memory[key] = memory_model(self.experiment, precision, devices, self.calibration)
+            self._memory[key] = memory_model(
+                self.experiment, precision, devices, self.calibration, accumulates=accumulates
+            )
         return self._memory[key]
 
     def work(self, precision: DevicePrecision, batch_size: int) -> StepWork:

@@ -13,6 +13,8 @@ from planner.hardware.accelerator import GIB
 from planner.throughput.calibration import load_calibration
 from planner.throughput.memory import available_bytes, memory_model
 from planner.throughput.precision import DevicePrecision, resolve_precision
+from planner.throughput.step import StepModel
+from planner.workloads.workload import Linear, Memory
 from tests.throughput.examples import A100, CPU, RTX3090, experiment, machine
 
 CALIBRATION = load_calibration()
@@ -89,3 +91,38 @@ def test_a_cpu_machine_offers_its_ram_and_unknown_stays_unknown() -> None:
     assert available_bytes(machine(A100._replace(usable_memory_bytes=None)), CALIBRATION) == pytest.approx(
         40e9 * CALIBRATION.memory["usable_share"]
     )
+
+
+def _wide(parameters: int = 1_000_000_000) -> Experiment:
+    """Many parameters, few activations: the traced peak is where backward begins, before there are gradients."""
+    workload = experiment().workload
+    live = Linear(2.0 * parameters, 100e6)
+    return experiment(workload._replace(parameters=parameters, memory_amp=Memory(live, live)))
+
+
+def test_gradients_that_come_after_the_peak_do_not_add_to_it() -> None:
+    """At the end of backward: weights, gradients, SGD's momentum; the 2-byte copies are gone by then."""
+    end = 4e9 + CALIBRATION.memory["activation_factor"] * 4e9 + 4e9 + CALIBRATION.memory["context_bytes"]
+    assert required(_wide(), batch=1) == pytest.approx(end)
+    assert required(_wide(), batch=100) > end
+
+
+def test_gradients_stay_between_micro_steps() -> None:
+    model = memory_model(_wide(), precision_of(_wide()), 1, CALIBRATION, accumulates=True)
+    assert model.required_bytes(100) - required(_wide(), batch=100) == pytest.approx(
+        CALIBRATION.memory["activation_factor"] * 4e9
+    )
+
+
+def test_nothing_fits_where_the_end_of_backward_does_not() -> None:
+    model = memory_model(_wide(), precision_of(_wide()), 1, CALIBRATION)
+    assert model.largest_batch(model.end_bytes) >= 1
+    assert model.largest_batch(model.end_bytes * 0.99) == 0
+
+
+def test_accumulation_by_the_rule_leaves_room_for_the_gradients_it_keeps() -> None:
+    question = _wide()._replace(batch_size_per_gpu=None, global_batch_size=4096)
+    step = StepModel(question).estimate(machine(A100))
+    assert step.grad_accum_steps > 1
+    kept = memory_model(question, precision_of(question), 1, CALIBRATION, accumulates=True)
+    assert step.memory_required_bytes == pytest.approx(kept.required_bytes(step.batch_size_per_gpu))
