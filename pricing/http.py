@@ -153,7 +153,7 @@ class Http:
             response = await self._client.request("HEAD", url)
         except Exception as error:
             if _is_offline(error):
-                raise OfflineError(f"{self._name(url)}: there is no network to it") from None
+                raise OfflineError(self._no_network(url)) from None
             return None
         length = response.headers.get("content-length", "")
         return int(length) if response.status_code == 200 and length.isdigit() else None
@@ -272,7 +272,7 @@ class Http:
         if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol | UnicodeError):
             raise FeedError(self._say(url, "is not an address that can be fetched")) from None
         if _is_offline(error):
-            raise OfflineError(self._say(url, "there is no network to it")) from None
+            raise OfflineError(self._no_network(url)) from None
         if isinstance(error, httpx.TimeoutException):
             raise _Busy("gives no answer in time") from None
         if "CERTIFICATE" in str(error).upper():
@@ -281,6 +281,10 @@ class Http:
 
     def _say(self, url: str, what: str) -> str:
         return redact(f"{self._name(url)}: {what}", self.secrets)
+
+    def _no_network(self, url: str) -> str:
+        """Of the host alone: it is as true of everything else there."""
+        return redact(f"there is no network to {urlsplit(url).hostname}", self.secrets)
 
     def _name(self, url: str) -> str:
         """The address without its query, which may hold a key."""

@@ -76,18 +76,25 @@ class Refresher:
         self._prices = known_prices(self._before)
         self._changes: list[Change] = []
         self._offline: dict[str, str] = {}
+        self._types = dict(known.types)
 
     async def run(self, sources: Sequence[Source], report: Report) -> Summary:
-        """Read the sources, a few at a time. Cancelling it keeps what was written so far."""
+        """Read the sources, a few at a time, those that only describe machines first, so that prices find them known.
+
+        Cancelling it keeps what was written so far.
+        """
         slots = {source.provider: asyncio.Semaphore(READINGS_AT_ONCE) for source in sources}
 
         async def one(source: Source) -> Outcome:
             async with slots[source.provider]:
                 return await self._outcome(source, report)
 
+        tasks: list[asyncio.Task[Outcome]] = []
         try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(one(source)) for source in sources]
+            for has_prices in (False, True):
+                async with asyncio.TaskGroup() as group:
+                    turn = [source for source in sources if bool(source.purchases) == has_prices]
+                    tasks += [group.create_task(one(source)) for source in turn]
         finally:
             self._store.publish(self._packaged)
         return Summary(tuple(task.result() for task in tasks), tuple(self._changes))
@@ -133,8 +140,8 @@ class Refresher:
 
     def _keep(self, source: Source, read: _Read) -> Outcome:
         """Write what is sane, region by region; the mark last, so that a half-written reading is read again."""
-        types = dict(self._known.types) | {(machine.provider, machine.instance_type): machine for machine in read.types}
-        sane, refused = self._sift(read, types)
+        self._types |= {(machine.provider, machine.instance_type): machine for machine in read.types}
+        sane, refused = self._sift(read)
         gone = self._not_seen(source, sane, refused)
         regions = {source.region or ""} | {offer.region for offer in (*sane, *gone)}
         regions |= {row.offer.region for row in refused}
@@ -156,17 +163,17 @@ class Refresher:
             name_of(source), source.provider, len(sane), len(refused), len(gone), notes=(*read.notes, *notes)
         )
 
-    def _sift(self, read: _Read, types: dict[tuple[str, str], InstanceType]) -> tuple[list[Offer], list[Quarantined]]:
+    def _sift(self, read: _Read) -> tuple[list[Offer], list[Quarantined]]:
         """The rows that keep every invariant, and the others with the one they break."""
         sane, refused = [], list(read.quarantined)
         seen: set[tuple[str | None, ...]] = set()
         for offer in read.offers:
-            problems = row_problems(offer, types, self._known.today)
+            problems = row_problems(offer, self._types, self._known.today)
             if offer[:5] in seen:
                 problems.append("a second price for the same place")
             seen.add(offer[:5])
             if problems:
-                machine = types.get(offer[:2])
+                machine = self._types.get(offer[:2])
                 accelerator, count = (machine.accelerator, machine.num_gpus) if machine else ("", None)
                 refused.append(Quarantined(offer, accelerator, count, problems[0]))
             else:

@@ -8,6 +8,7 @@ import gc
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 ASK_ABOVE_BYTES = 1_000_000_000
 _CHANGES_SHOWN = 12
+_LINES_A_PROVIDER = 8
+_NOTES_SHOWN = 8
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -103,9 +106,7 @@ def _ask(size: int) -> None:
 
 
 def _write_words(summary: Summary, *, in_markdown: bool) -> None:
-    lines = [_outcome_line(outcome) for outcome in summary.outcomes]
-    for outcome in summary.outcomes:
-        lines += [f"  {outcome.source}: {note}" for note in outcome.notes]
+    lines = [line for alike in _alike(summary.outcomes) for line in _outcome_lines(alike)]
     moved = [change for change in summary.changes if change.old_price]
     new = len(summary.changes) - len(moved)
     lines += ["", f"{len(moved):,} prices changed, {new:,} are new"]
@@ -119,15 +120,39 @@ def _write_words(summary: Summary, *, in_markdown: bool) -> None:
     sys.stdout.write("\n".join(lines) + "\n")
 
 
-def _outcome_line(outcome: Outcome) -> str:
-    if outcome.problem:
-        return f"FAIL {outcome.source}: {outcome.problem}; what was known stays"
-    if outcome.unchanged:
-        return f"ok   {outcome.source}: unchanged, {outcome.offers:,} prices confirmed"
-    parts = [f"{outcome.offers:,} prices"]
-    parts += [f"{outcome.quarantined:,} set apart"] if outcome.quarantined else []
-    parts += [f"{outcome.not_seen:,} not seen again"] if outcome.not_seen else []
-    return f"ok   {outcome.source}: {', '.join(parts)}"
+def _alike(outcomes: Sequence[Outcome]) -> list[list[Outcome]]:
+    """Sources that failed for one reason are told together, and so are the many regions that went well."""
+    groups: dict[tuple[str, ...], list[Outcome]] = {}
+    for outcome in outcomes:
+        groups.setdefault((outcome.provider, outcome.problem), []).append(outcome)
+    told: list[list[Outcome]] = []
+    for (_, problem), group in groups.items():
+        together = len(group) > 1 if problem else len(group) > _LINES_A_PROVIDER
+        told += [group] if together else [[outcome] for outcome in group]
+    return told
+
+
+def _outcome_lines(alike: Sequence[Outcome]) -> list[str]:
+    first = alike[0]
+    what = first.source if len(alike) == 1 else f"{len(alike)} sources of {first.provider} ({first.source} ...)"
+    if first.problem:
+        return [f"FAIL {what}: {first.problem}; what was known stays"]
+    offers, apart, gone = (
+        sum(getattr(outcome, name) for outcome in alike) for name in ("offers", "quarantined", "not_seen")
+    )
+    parts = [f"{offers:,} prices"]
+    parts += [f"{apart:,} set apart"] if apart else []
+    parts += [f"{gone:,} not seen again"] if gone else []
+    unchanged = sum(outcome.unchanged for outcome in alike)
+    parts += [f"{unchanged} unchanged since they were last read"] if unchanged else []
+    notes = Counter(note for outcome in alike for note in outcome.notes)
+    return [
+        f"ok   {what}: {', '.join(parts)}",
+        *(
+            f"     {note}" + (f" ({count} times)" if count > 1 else "")
+            for note, count in notes.most_common(_NOTES_SHOWN)
+        ),
+    ]
 
 
 def _write_json(summary: Summary) -> None:

@@ -80,7 +80,7 @@ async def pages(client: Client, operation: str, arguments: Mapping[str, Any]) ->
         code = error.response.get("Error", {}).get("Code", "unknown")
         raise FeedError(f"AWS {operation}: {code}") from None
     except EndpointConnectionError:
-        raise OfflineError(f"AWS {operation}: there is no network to it") from None
+        raise OfflineError("there is no network to AWS") from None
     except BotoCoreError as error:
         raise FeedError(f"AWS {operation}: {type(error).__name__}") from None
     raise FeedError(f"AWS {operation}: more than {PAGES_AT_MOST} pages")

@@ -5,7 +5,8 @@ plain Linux price of a machine are parsed; the columns are found by name. Memory
 """
 
 import csv
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from operator import itemgetter
 from typing import NamedTuple
 
 from pricing import flags
@@ -19,7 +20,8 @@ SOURCE = "AWS price list"
 PREAMBLE_LINES = 12
 LONGEST_LINE = 1 << 16
 
-_NEEDED = (
+# The first ones must be there; older files lack some of the others.
+_COLUMNS = (
     "TermType",
     "Unit",
     "PricePerUnit",
@@ -31,7 +33,13 @@ _NEEDED = (
     "CapacityStatus",
     "Pre Installed S/W",
     "Region Code",
+    "OfferingClass",
+    "MarketOption",
+    "operation",
+    "Location Type",
+    "Instance Family",
 )
+_NEEDED = 11
 FAMILIES = ("Compute Instance", "Compute Instance (bare metal)")
 _ACCELERATED = ("GPU instance", "Machine Learning ASIC Instances")
 
@@ -82,12 +90,34 @@ class AwsBulk:
         yield Mark(body.etag)
 
 
+class _Cells(NamedTuple):
+    """The cells of a row that matter, in the order of ``_COLUMNS``."""
+
+    term: str
+    unit: str
+    price: str
+    currency: str
+    family: str
+    machine: str
+    tenancy: str
+    system: str
+    capacity: str
+    software: str
+    region_code: str
+    offering: str
+    market: str
+    operation: str
+    location_type: str
+    instance_family: str
+
+
 class BulkSieve:
     """Bytes of the file in, rows of plain Linux machines out. Raises FeedError where it is no price list."""
 
     def __init__(self) -> None:
         self._tail = b""
-        self._columns: dict[str, int] = {}
+        self._pick: Callable[[list[str]], tuple[str, ...]] | None = None
+        self._width = 0
         self._seen = 0
 
     def feed(self, chunk: bytes) -> Iterator[Row]:
@@ -96,75 +126,92 @@ class BulkSieve:
         self._tail = block[end:]
         if len(self._tail) > LONGEST_LINE:
             raise FeedError(f"{SOURCE}: a line of more than {LONGEST_LINE >> 10} KiB")
-        return self._sift(block[:end].split(b"\n"))
+        return self._sift(block, end)
 
     def close(self) -> Iterator[Row]:
         """The last line, where it has no end; it must be whole."""
         if self._tail:
-            yield from self._sift([self._tail])
-        if not self._columns:
+            yield from self._sift(self._tail, len(self._tail))
+        if self._pick is None:
             raise FeedError(f"{SOURCE}: no header line, so this is not the price list")
-        if self._tail and len(_fields(self._tail)) < len(self._columns):
+        if self._tail and len(_fields(self._tail)) < self._width:
             raise FeedError(f"{SOURCE}: the file ends in the middle of a line", again=True)
 
-    def _sift(self, lines: Iterable[bytes]) -> Iterator[Row]:
-        if not self._columns:
-            lines = self._after_header(iter(lines))
-        # One list comprehension over raw bytes: most lines fall here, at a hundred nanoseconds each.
-        likely = [
-            line
-            for line in lines
-            if b'"Linux"' in line and b'"Used"' in line and (b'"Shared"' in line or b'.metal"' in line)
-        ]
-        for line in likely:
-            if b'"Reserved"' in line and not (b'"No Upfront"' in line and b'"1yr"' in line):
-                continue
-            row = self._row(line)
-            if row is not None:
-                yield row
+    def _sift(self, block: bytes, end: int) -> Iterator[Row]:
+        """The rows in ``block[:end]``. Most lines are never looked at: the search goes from one Linux to the next."""
+        start = self._after_header(block, end) if self._pick is None else 0
+        at = block.find(b'"Linux"', start, end)
+        while at >= 0:
+            first = max(start, block.rfind(b"\n", start, at) + 1)
+            last = block.find(b"\n", at, end)
+            line = block[first : last if last >= 0 else end]
+            if _may_be_plain(line):
+                row = self._row(line)
+                if row is not None:
+                    yield row
+            at = block.find(b'"Linux"', last, end) if last >= 0 else -1
 
-    def _after_header(self, lines: Iterator[bytes]) -> Iterator[bytes]:
-        for line in lines:
+    def _after_header(self, block: bytes, end: int) -> int:
+        """Where the lines after the header begin; ``end`` where the header is still to come."""
+        start = 0
+        while start < end:
+            stop = block.find(b"\n", start, end)
+            stop = end if stop < 0 else stop
+            line, start = block[start:stop], stop + 1
             self._seen += bool(line)
             if line.startswith(b'"SKU"'):
-                self._columns = {name: number for number, name in enumerate(_fields(line))}
-                missing = [name for name in _NEEDED if name not in self._columns]
-                if missing:
-                    raise FeedError(f"{SOURCE}: the column {missing[0]!r} is missing")
-                break
+                self._find_columns(_fields(line))
+                return start
             if self._seen > PREAMBLE_LINES:
                 raise FeedError(f"{SOURCE}: no header line, so this is not the price list")
-        return lines
+        return end
+
+    def _find_columns(self, names: list[str]) -> None:
+        """Remember where the columns are, by their names; those that are missing read as an empty cell."""
+        missing = [name for name in _COLUMNS[:_NEEDED] if name not in names]
+        if missing:
+            raise FeedError(f"{SOURCE}: the column {missing[0]!r} is missing")
+        self._width = len(names)
+        places = {name: number for number, name in enumerate(names)}
+        self._pick = itemgetter(*(places.get(name, self._width) for name in _COLUMNS))
 
     def _row(self, line: bytes) -> Row | None:
         """The row where it is the price of an hour of a plain Linux machine, None otherwise."""
         fields = _fields(line)
-        if len(fields) < len(self._columns):
+        if self._pick is None or len(fields) < self._width:
             return None
-        get = {name: fields[number] for name, number in self._columns.items()}
-        term = get["TermType"]
+        cells = _Cells._make(self._pick([*fields[: self._width], ""]))
         plain = (
-            get["Product Family"] in FAMILIES
-            and get["Operating System"] == "Linux"
-            and get["CapacityStatus"] == "Used"
-            and get["Pre Installed S/W"] in ("NA", "")
-            and get.get("MarketOption", "") in ("OnDemand", "")
-            and not get.get("operation", "").endswith(":CB")
-            and is_shared(get["Tenancy"], get["Instance Type"])
-            and get["Unit"] == "Hrs"
-            and (term == "OnDemand" or (term == "Reserved" and get.get("OfferingClass") == "standard"))
+            cells.family in FAMILIES
+            and cells.system == "Linux"
+            and cells.capacity == "Used"
+            and cells.software in ("NA", "")
+            and cells.market in ("OnDemand", "")
+            and not cells.operation.endswith(":CB")
+            and is_shared(cells.tenancy, cells.machine)
+            and cells.unit == "Hrs"
+            and (cells.term == "OnDemand" or (cells.term == "Reserved" and cells.offering == "standard"))
         )
-        if not plain or not get["Instance Type"]:
+        if not plain or not cells.machine:
             return None
         return Row(
-            instance_type=get["Instance Type"],
-            region_code=get["Region Code"],
-            location_type=get.get("Location Type", ""),
-            purchase="on_demand" if term == "OnDemand" else "reserved",
-            price=get["PricePerUnit"],
-            currency=get["Currency"],
-            is_accelerated=is_accelerated(get.get("Instance Family")),
+            instance_type=cells.machine,
+            region_code=cells.region_code,
+            location_type=cells.location_type,
+            purchase="on_demand" if cells.term == "OnDemand" else "reserved",
+            price=cells.price,
+            currency=cells.currency,
+            is_accelerated=is_accelerated(cells.instance_family),
         )
+
+
+def _may_be_plain(line: bytes) -> bool:
+    """What raw bytes tell of a Linux line: used capacity, shared (or bare metal), of reservations one kind."""
+    return (
+        b'"Used"' in line
+        and (b'"Shared"' in line or b'.metal"' in line)
+        and (b'"Reserved"' not in line or (b'"No Upfront"' in line and b'"1yr"' in line))
+    )
 
 
 def _fields(line: bytes) -> list[str]:

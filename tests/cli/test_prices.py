@@ -182,7 +182,7 @@ def test_one_failure_is_exit_1_and_the_rest_is_kept(run: Run, server: Loopback) 
     result = run("prices", "refresh", "--provider", "gcp", "--provider", "azure", "--region", "*us*")
     assert result.code == 1
     assert "FAIL gcp price list" in result.out
-    assert "ok   azure retail prices eastus" in result.out
+    assert "ok   13 sources of azure (azure retail prices australiacentral ...): 13 prices" in result.out
     assert KEY not in result.out + result.err
     assert "403" in run("prices", "status").out
 

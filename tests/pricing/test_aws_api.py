@@ -6,12 +6,13 @@ import asyncio
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, PartialCredentialsError
 
 from pricing.errors import FeedError, OfflineError
-from pricing.offer import Offer, Quarantined
+from pricing.offer import InstanceType, Offer, Quarantined
 from pricing.providers.aws_api import (
     AwsMachines,
     AwsPriceQuery,
@@ -393,3 +394,60 @@ async def _drain(source: AwsPriceQuery) -> None:
     async with Http() as http:
         async for _ in source.read(http, lambda progress: None, ""):
             pass
+
+
+def _xml(action: str, inner: str) -> Reply:
+    body = f'<?xml version="1.0"?><{action}Response xmlns="http://ec2.amazonaws.com/doc/2016-11-15/">{inner}</{action}Response>'
+    return Reply(body.encode(), headers={"Content-Type": "text/xml;charset=UTF-8"})
+
+
+def _ec2(request: Request) -> Reply:
+    """EC2's own protocol: spot prices on three pages, the last of which has the machine that tools have missed."""
+    asked = dict(parse_qsl(request.body.decode()))
+    match asked["Action"]:
+        case "DescribeAvailabilityZones":
+            zone = "<item><zoneName>us-west-2a</zoneName><zoneId>usw2-az2</zoneId></item>"
+            return _xml("DescribeAvailabilityZones", f"<availabilityZoneInfo>{zone}</availabilityZoneInfo>")
+        case "DescribeSpotPriceHistory":
+            page = int(asked.get("NextToken") or 0)
+            assert asked["ProductDescription.1"] == "Linux/UNIX"
+            machine, price = (("g4dn.xlarge", "0.21"), ("p4d.24xlarge", "12.5"), ("p3.16xlarge", "9.1"))[page]
+            row = (
+                f"<item><instanceType>{machine}</instanceType><productDescription>Linux/UNIX</productDescription>"
+                f"<spotPrice>{price}</spotPrice><timestamp>2026-11-30T09:00:00.000Z</timestamp>"
+                "<availabilityZone>us-west-2a</availabilityZone></item>"
+            )
+            token = f"<nextToken>{page + 1}</nextToken>" if page < 2 else "<nextToken></nextToken>"
+            return _xml("DescribeSpotPriceHistory", f"<spotPriceHistorySet>{row}</spotPriceHistorySet>{token}")
+        case _:
+            gpu = (
+                "<item><name>Rubin</name><count>8</count><memoryInfo><sizeInMiB>294912</sizeInMiB></memoryInfo></item>"
+            )
+            machine = (
+                f"<item><instanceType>p9.48xlarge</instanceType><gpuInfo><gpus>{gpu}</gpus></gpuInfo>"
+                "<vCpuInfo><defaultVCpus>192</defaultVCpus></vCpuInfo><memoryInfo><sizeInMiB>2097152</sizeInMiB>"
+                "</memoryInfo><networkInfo><networkPerformance>3200 Gigabit</networkPerformance>"
+                "<efaSupported>true</efaSupported></networkInfo></item>"
+            )
+            return _xml("DescribeInstanceTypes", f"<instanceTypeSet>{machine}</instanceTypeSet>")
+
+
+def test_spot_prices_and_machines_come_by_boto3_page_by_page(
+    server: Loopback, known: Known, isolated: pytest.MonkeyPatch
+) -> None:
+    """skypilot#236: p3.16xlarge in us-west-2 was on a page that nobody asked for."""
+    isolated.setenv("AWS_ACCESS_KEY_ID", "planted-id")
+    isolated.setenv("AWS_SECRET_ACCESS_KEY", "planted-secret")
+    isolated.setenv("AWS_ENDPOINT_URL_EC2", server.url)
+    server.answers["/"] = _ec2
+    clients = boto3_clients()
+    assert clients is not None
+    found = read(AwsSpotHistory("us-west-2", known, clients))
+    assert {(each.instance_type, each.zone, each.price) for each in found if isinstance(each, Offer)} == {
+        ("g4dn.xlarge", "usw2-az2", "0.21"),
+        ("p4d.24xlarge", "usw2-az2", "12.5"),
+        ("p3.16xlarge", "usw2-az2", "9.1"),
+    }
+    (machine,) = read(AwsMachines("us-west-2", known, clients))
+    assert isinstance(machine, InstanceType)
+    assert (machine.instance_type, machine.num_gpus, machine.network_gbit_s) == ("p9.48xlarge", 8, 3200)

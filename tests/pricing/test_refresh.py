@@ -249,6 +249,15 @@ def test_live_machines_are_known_before_their_prices_are_judged(tmp_path: Path) 
     assert offer_of(store, "aws", "p9.48xlarge", "us-east-1").price == "99"
 
 
+def test_machines_are_read_before_the_prices_that_need_them(tmp_path: Path) -> None:
+    new: InstanceType = MACHINE._replace(instance_type="p9.48xlarge")
+    facts = Stated(new)
+    facts.purchases = ()
+    price = priced(OFFER._replace(instance_type="p9.48xlarge"), "99")
+    summary = refresh(tmp_path / "prices.sqlite", Stated(price), facts)
+    assert [(outcome.offers, outcome.quarantined) for outcome in summary.outcomes] == [(0, 0), (1, 0)]
+
+
 def test_the_key_is_in_no_report_and_no_file(server: Loopback, known: Known, tmp_path: Path) -> None:
     serve_all(server)
     server.answers[SKUS] = lambda request: Reply(b"", 403)
