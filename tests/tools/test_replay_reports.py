@@ -28,7 +28,7 @@ def _report(outcome: float | None) -> Report:
 def _verdict(reported: float | None = None, **replay: Any) -> Verdict:
     fields = {
         "id": "X1", "measure": "step", "outcome": None, "experiment": RESNET, "machine": DESK, "label": "",
-        "extra": False, "beside": {},
+        "extra": False, "beside": {}, "software": {},
     } | replay  # fmt: skip
     return judge(_report(reported), Case("X1", (Replay(**fields),), "As it stands.", "loader", "The loader."))
 
@@ -79,6 +79,12 @@ def test_what_cannot_be_replayed_is_missed_with_the_reason() -> None:
     assert "no-such-model" in verdict.outcomes[0].problem
     assert "no-such-model" in page([verdict])
     assert not judge(_report(1.0), Case("X1", (), "", "method", "")).right
+
+
+def test_older_software_takes_longer() -> None:
+    (old,) = _verdict(1.0, software={"update_loop": True}).outcomes
+    assert old.predicted is not None
+    assert old.predicted.p50 > _predicted().p50
 
 
 def test_extra_figures_do_not_count() -> None:

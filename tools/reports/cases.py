@@ -29,8 +29,8 @@ class Replay(NamedTuple):
     """One experiment on one machine whose prediction is held against a report.
 
     ``measure`` is a key of ``replay.FIGURES``, "times_as_fast" as the machine ``beside``, or "fits"; ``outcome`` is in
-    that measure's unit (None: the report's main figure), a bool for "fits". A report is right when all its replays are
-    that do not say ``extra``.
+    that measure's unit (None: the report's main figure), a bool for "fits". ``software`` has StepModel's arguments for
+    software of another lineage or time. A report is right when all its replays are that do not say ``extra``.
     """
 
     id: str
@@ -41,6 +41,7 @@ class Replay(NamedTuple):
     label: str
     extra: bool
     beside: dict[str, Any]
+    software: dict[str, Any]
 
 
 class Case(NamedTuple):
@@ -109,4 +110,5 @@ def _replays(id_: str, entry: dict[str, Any]) -> Iterable[Replay]:
             label=replay.get("label", ""),
             extra=replay.get("extra", False),
             beside={**machine, **replay.get("beside", {})},
+            software=entry.get("software", {}),
         )

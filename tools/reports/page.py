@@ -22,10 +22,16 @@ was said. How each report was read stands in `tools/reports/cases.toml`.
 """
 
 CAUSES = {
-    "loader": ("the data loader, not the GPU", "`input_bound`, `input_unknown`; warning on unknown or few vCPUs"),
-    "spill": ("memory spilled to the host", "`memory_tight`; warning that a spill costs 20-160x"),
-    "network": ("a network that is not stated", "`network_unknown`; warning on slow Ethernet between nodes"),
-    "host": ("the host, or what else runs on it", "`host_bound`; warning that the CPU's clock decides"),
+    "loader": ("the data loader, not the GPU", "`input_unknown`, with a warning; `input_bound` where vCPUs are known"),
+    "spill": (
+        "memory spilled to the host",
+        "`memory_tight`, with a warning of the second step, the desktop and the cost of a spill",
+    ),
+    "network": (
+        "a network that is not stated",
+        "`network_unknown`, with a warning; another where waiting nodes bind; P10 allows a fast network",
+    ),
+    "host": ("the host, or what else runs on it", "`host_bound`, with a warning that a faster GPU does not help"),
     "software": ("software the tool does not know", "the evidence tier widens the interval"),
     "clock": ("a clock that did not wait for the device", "none: the figure is no step time"),
     "beside": ("work beside the network that is trained", "none: said here"),

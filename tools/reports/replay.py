@@ -103,7 +103,7 @@ def _outcome(report: Report, replay: Replay) -> Outcome:
         if replay.measure == "fits":
             return _fit_outcome(replay, StepModel(experiment).estimate(machine))
         # What people report did run: a batch that should not fit is accumulated and flagged, as in the backtest.
-        model = StepModel(experiment, enforce_memory=False)
+        model = StepModel(experiment, enforce_memory=False, **replay.software)
         step = model.estimate(machine)
         if replay.measure == "times_as_fast":
             unit, predicted = "x", _times_as_fast(step, model.estimate(machine_of(replay.beside)))
