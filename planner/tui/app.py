@@ -52,10 +52,12 @@ class Completed(Message):
 
 @dataclass
 class Unanswerable(Message):
-    """The question cannot be answered as it stands, for this reason; ``field`` is the form's field at fault."""
+    """The question cannot be answered as it stands, for this reason; ``field`` is the form's field at fault, and
+    ``in_form`` whether it can be mended there at all."""
 
     sentence: str
     field: str | None
+    in_form: bool
 
 
 @dataclass
@@ -90,6 +92,7 @@ class PlannerApp(App[None]):
         self.ranked: Ranked | None = None
         self.problem = ""
         self.problem_field: str | None = None
+        self.problem_in_form = True
         self.chosen: Estimate | None = None
         self.cursor_moved = False
         self.levers: Sequence[Lever] = ()
@@ -141,9 +144,9 @@ class PlannerApp(App[None]):
         try:
             self.post_message(Answered(self.core.ask(values, order.of_planner)))
         except InputError as error:
-            self.post_message(Unanswerable(str(error), field_of(error)))
+            self.post_message(Unanswerable(str(error), field_of(error), in_form=True))
         except PlannerError as error:
-            self.post_message(Unanswerable(str(error), None))
+            self.post_message(Unanswerable(str(error), None, in_form=False))
 
     def on_answered(self, message: Answered) -> None:
         self.ranked, self.problem, self.problem_field = message.ranked, "", None
@@ -151,6 +154,7 @@ class PlannerApp(App[None]):
 
     def on_unanswerable(self, message: Unanswerable) -> None:
         self.problem, self.problem_field = message.sentence, message.field
+        self.problem_in_form = message.in_form
         self._settled()
 
     def _settled(self) -> None:
@@ -220,6 +224,9 @@ class PlannerApp(App[None]):
             self.plan_screen.show_levers()
 
     # Commands
+
+    def action_ask_again(self) -> None:
+        self.ask(self.values)
 
     def action_go(self, mode: str) -> None:
         """Open a tab over the plan; the plan itself is what lies under them all."""

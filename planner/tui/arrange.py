@@ -77,7 +77,7 @@ def arrange(rows: Sequence[Estimate], limits: Limits, order: Order, missed_title
         return [*lines, *shown]
     met = [row for row in shown if not misses(row, limits)]
     missed = [row for row in shown if misses(row, limits)]
-    return lines + ([*met, Rule(missed_title), *missed] if missed else [*met])
+    return lines + ([*met, Rule(missed_title), *missed] if met and missed else [*met, *missed])
 
 
 def _grouped(rows: Iterable[Estimate], name: Callable[[Estimate], str]) -> list[Estimate | Rule]:

@@ -28,7 +28,6 @@ from pricing.catalog import Catalog, PriceSource
 from pricing.errors import PricingError
 from pricing.offer import InstanceType, Offer, Quarantined
 
-
 FIRST_ROWS = 60
 """Rows written out before the first look at an answer: more than a screen holds."""
 

@@ -28,10 +28,12 @@ NOW = datetime(2026, 11, 30, 10, 0, tzinfo=timezone(timedelta(hours=1)))
 SEEN = "2026-11-28"
 
 # name, place, provider, region, GPUs, accelerator, hours, USD, USD per hour, purchase, binds, evidence
+# fmt: off
 _MACHINES: tuple[tuple[str, Place, str | None, str | None, int, str, float, float, float, str, str, str], ...] = (
     ("desk", "workstation", None, None, 1, "RTX4090", 22.0, 6.82, 0.31, "owned", "compute", "measured_same_gpu"),
     ("lab-a100", "cluster", None, None, 8, "A100-80GB", 1.87, 15.63, 8.4, "owned", "input", "measured_other_gpu"),
-    ("RTX4090-16c", "cloud", "runpod", "eu-ro", 1, "RTX4090", 22.95, 16.22, 0.69, "on_demand", "input", "measured_here"),
+    ("RTX4090-16c", "cloud", "runpod", "eu-ro", 1, "RTX4090", 22.95, 16.22, 0.69, "on_demand", "input",
+     "measured_here"),
     ("p4d.24xlarge", "cloud", "aws", "us-east-2", 8, "A100-40GB", 2.17, 20.31, 9.12, "spot", "communication",
      "measured_other_gpu"),
     ("g6e.xlarge", "cloud", "aws", "us-east-2", 1, "L40S", 23.8, 23.46, 0.97, "spot", "input", "specs_only"),
@@ -46,6 +48,7 @@ _MACHINES: tuple[tuple[str, Place, str | None, str | None, int, str, float, floa
     ("gpu_8x_a100", "cloud", "lambda", "us-east-1", 8, "A100-40GB", 2.12, 67.72, 31.9, "on_demand", "communication",
      "measured_other_gpu"),
 )  # fmt: skip
+# fmt: on
 _LAPTOP = ("this laptop", "laptop", 1, "RTX4070-Laptop", 50.7, 4.56, 0.09, "compute", "measured_here")
 
 PARTS = StepParts(0.0512, 0.1036, 0.0029, 0.0, 0.0098, 0.0055)

@@ -23,7 +23,9 @@ TEXTS = {
     "batch": st.sampled_from(["", "64"]),
     "precision": st.sampled_from(["", "bf16"]),
     "optimizer": st.sampled_from(["", "adamw"]),
-    "levers": st.lists(st.sampled_from(["nhwc", "compile", "tuned", "ckpt", "zero2", "lora16", "accum4"])).map(" ".join),
+    "levers": st.lists(st.sampled_from(["nhwc", "compile", "tuned", "ckpt", "zero2", "lora16", "accum4"])).map(
+        " ".join
+    ),
     "where": st.sampled_from(["", "any", "cloud", "laptop, cloud"]),
     "gpus": st.sampled_from(["", "H100:8", "80GB+:8"]),
     "nodes": st.sampled_from(["", "2"]),
@@ -67,8 +69,7 @@ def test_the_command_line_asks_the_same(values: dict[str, str], sort: str) -> No
 def test_a_text_that_cannot_be_used_names_its_field(key: str, text: str) -> None:
     values = {"model": "resnet50", key: text}
     with pytest.raises(FieldError) as caught:
-        request(values)
-        question(values, NOW)
+        _ = request(values), question(values, NOW)
     assert field_of(caught.value) == key
 
 

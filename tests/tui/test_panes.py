@@ -25,7 +25,9 @@ HOPELESS = sample_plan({"model": "resnet50", "deadline": "1h", "budget": "1"})
 
 def view_of(palette: str = "planner-dark") -> View:
     recommended = LIMITED.recommended
-    return View(PALETTES[palette], NOW, LIMITED.question.limits, LogAxis(3600, 400_000), recommended and recommended.rank)
+    return View(
+        PALETTES[palette], NOW, LIMITED.question.limits, LogAxis(3600, 400_000), recommended and recommended.rank
+    )
 
 
 @pytest.mark.parametrize("width", [60, 78, 98, 102, 132, 180])
@@ -57,7 +59,7 @@ def test_the_answer_in_two_lines() -> None:
 
 def test_an_answer_that_does_not_exist_says_by_how_much() -> None:
     text = answer_text(HOPELESS, "", DARK, 100).plain
-    assert "Nothing is ready by Mon 11:00 for $1.00, 90 % sure" in text
+    assert "Nothing is ready by Mon 11:00 for $1, 90 % sure" in text
     assert "The fastest machine needs 1h45; the cheapest costs $4.56." in text
 
 
@@ -67,7 +69,8 @@ def test_a_problem_stays_with_its_sentence() -> None:
     assert text.startswith("✗ unknown model 'resnet5O'")
     assert len(text.split("\n")) == 2
     assert "last answer" in answer_text(FREE, "short", DARK, 60).plain
-    assert "Change the form" in answer_text(None, "short", DARK, 60).plain
+    assert "f changes it" in answer_text(None, "short", DARK, 60).plain
+    assert "ctrl+r" in answer_text(None, "short", DARK, 60, in_form=False).plain
 
 
 @pytest.mark.parametrize("palette", [DARK, LIGHT])

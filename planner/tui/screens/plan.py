@@ -24,14 +24,14 @@ from planner.tui.messages import FormChanged, FormLeft, RowChosen, SortAsked
 from planner.tui.screens.base import PlannerScreen
 from planner.tui.screens.dialogs import ChartScreen, TextDialog
 from planner.tui.texts import unranked_text
-from planner.tui.widgets.answer_pane import AnswerPane, limit_words
+from planner.tui.widgets.answer_pane import AnswerPane, missed_words, round_money
 from planner.tui.widgets.chart import Chart
 from planner.tui.widgets.columns import View
 from planner.tui.widgets.completions import Completions
 from planner.tui.widgets.form import ExperimentForm
 from planner.tui.widgets.plan_table import PlanTable
 from planner.tui.widgets.why_pane import WhyPane
-from planner.units import GIB, UNKNOWN, format_count, format_money
+from planner.units import GIB, UNKNOWN, format_count
 
 _AXIS_ROWS = 60
 _LEGEND = "ev ● here ◕ same GPU ◑ other ◔ architecture ○ specs"
@@ -91,7 +91,7 @@ class PlanScreen(PlannerScreen):
             text.append("   by ", style=palette.dim).append(moment(limits.deadline, now), style=palette.text)
         if limits.budget_usd is not None:
             text.append("   at most " if wide else "  ≤ ", style=palette.dim)
-            text.append(format_money(limits.budget_usd).removesuffix(".00"), style=palette.text)
+            text.append(round_money(limits.budget_usd), style=palette.text)
         return text
 
     def refresh_content(self) -> None:
@@ -99,15 +99,15 @@ class PlanScreen(PlannerScreen):
         form = self.query_one(ExperimentForm)
         form.paint(palette)
         form.mark_invalid(self.planner.problem_field)
-        self.query_one(AnswerPane).show(ranked, self.planner.problem, palette)
+        self.query_one(AnswerPane).show(ranked, self.planner.problem, palette, in_form=self.planner.problem_in_form)
+        self.set_class(ranked is None, "-empty")
         if ranked is not None:
             self._show_rows(ranked)
         self.paint_bars()
 
     def _show_rows(self, ranked: Ranked) -> None:
         plan, limits, order = ranked.plan, ranked.question.limits, self.planner.order
-        missed = f"misses {limit_words(limits, ranked)}" if limits.given else ""
-        lines = arrange(plan.estimates, limits, order, missed)
+        lines = arrange(plan.estimates, limits, order, missed_words(limits, ranked))
         shown = [line for line in lines if isinstance(line, Estimate)]
         view = self._view(ranked, shown)
         pane = self.query_one("#plans")
@@ -157,7 +157,9 @@ class PlanScreen(PlannerScreen):
         table = self.query_one(PlanTable)
         if table.has_focus and before is not None and row is not None and key_of(before) != key_of(row):
             self.planner.cursor_moved = True
-        self.query_one(WhyPane).show(row, self.planner.palette)
+        ranked = self.planner.ranked
+        met = row is not None and ranked is not None and not misses(row, ranked.question.limits)
+        self.query_one(WhyPane).show(row, self.planner.palette, with_rank=met)
         self.query_one(Chart).choose(row)
         self._show_resolved(row)
         if row is not None:

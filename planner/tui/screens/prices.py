@@ -114,9 +114,9 @@ class PricesScreen(PlannerScreen):
             return
         palette = self.planner.palette
         shown = chosen_lines(self._all, self._words, self._sort, cpu_too=self._cpu_too)
-        self.query_one(
-            "#offers-pane"
-        ).border_subtitle = f"{len(shown):,} of {len(self._all):,} · {'all' if self._cpu_too else 'with accelerators'} · by {self._sort}"
+        which = "all" if self._cpu_too else "with accelerators"
+        pane = self.query_one("#offers-pane")
+        pane.border_subtitle = f"{len(shown):,} of {len(self._all):,} · {which} · by {self._sort}"
         self.query_one(OffersTable).show(shown, self._sort, palette)
         self.query_one("#ages", Static).update(self._ages_text())
         self.query_one("#sources", FactsPane).show(self._sources_text(self._prices))

@@ -28,11 +28,12 @@ class AnswerPane(Static):
         self.border_title = "Answer"
         self._shown: Ranked | None = None
         self._problem = ""
+        self._in_form = True
         self._palette: Palette | None = None
 
-    def show(self, ranked: Ranked | None, problem: str, palette: Palette) -> None:
+    def show(self, ranked: Ranked | None, problem: str, palette: Palette, *, in_form: bool = True) -> None:
         """``problem`` is a sentence that stays until the question can be answered; without an answer: loading."""
-        self._shown, self._problem, self._palette = ranked, problem, palette
+        self._shown, self._problem, self._palette, self._in_form = ranked, problem, palette, in_form
         self._paint()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -41,13 +42,14 @@ class AnswerPane(Static):
     def _paint(self) -> None:
         width = self.content_size.width
         if self._palette is not None and width > 0:
-            self.update(answer_text(self._shown, self._problem, self._palette, width), layout=False)
+            text = answer_text(self._shown, self._problem, self._palette, width, in_form=self._in_form)
+            self.update(text, layout=False)
 
 
-def answer_text(ranked: Ranked | None, problem: str, palette: Palette, width: int) -> Text:
-    """Two lines of ``width`` cells."""
+def answer_text(ranked: Ranked | None, problem: str, palette: Palette, width: int, *, in_form: bool = True) -> Text:
+    """Two lines of ``width`` cells; ``in_form`` says that the problem can be mended in the form."""
     if problem:
-        return _problem_text(ranked, problem, palette, width)
+        return _problem_text(problem, _way_out(ranked, in_form), palette, width)
     if ranked is None:
         return _hatched("Reading prices and ranking every machine …", "", palette, width)
     if ranked.recommended is None:
@@ -80,9 +82,9 @@ def _sure(ranked: Ranked, row: Estimate, palette: Palette, *, wide: bool) -> Tex
     if row.p_meets is None:
         hours = "–" if row.time_s is None else format_duration(row.time_s.p50)
         return Text(f"takes {hours}", style=palette.dim) if wide else Text(hours, style=palette.dim)
-    text = Text(f"{row.p_meets:.0%}".replace("%", " %"), style=palette.good)
+    text = Text.assemble((percent(row.p_meets), palette.good))
     if not wide:
-        return text.append(" sure", style=palette.good)
+        return text.append(" sure", style=palette.dim)
     both = limits.deadline is not None and limits.budget_usd is not None
     met = "both limits" if both else "the deadline" if limits.deadline is not None else "the budget"
     return text.append(f" sure to meet {met}", style=palette.dim)
@@ -126,8 +128,30 @@ def limit_words(limits: Limits, ranked: Ranked) -> str:
     if limits.deadline is not None:
         words.append(f"by {moment(limits.deadline, ranked.plan.generated_at)}")
     if limits.budget_usd is not None:
-        words.append(f"for {format_money(limits.budget_usd)}")
-    return f"{' '.join(words)}, {limits.confidence:.0%} sure".replace("%", " %")
+        words.append(f"for {round_money(limits.budget_usd)}")
+    return f"{' '.join(words)}, {percent(limits.confidence)} sure"
+
+
+def missed_words(limits: Limits, ranked: Ranked) -> str:
+    """'misses Tue 18:00 or $60 at 90 %'; '' without limits."""
+    words = []
+    if limits.deadline is not None:
+        words.append(moment(limits.deadline, ranked.plan.generated_at))
+    if limits.budget_usd is not None:
+        words.append(round_money(limits.budget_usd))
+    return f"misses {' or '.join(words)} at {percent(limits.confidence)}" if words else ""
+
+
+def round_money(usd: float) -> str:
+    """'$60' and '$6.82': cents only where there are any."""
+    return format_money(usd).removesuffix(".00")
+
+
+def percent(probability: float) -> str:
+    """'93 %'; nothing is certain: '> 99 %' and '< 1 %'."""
+    if probability > 0.995:
+        return "> 99 %"
+    return f"{probability * 100:.0f} %" if probability >= 0.005 else "< 1 %"
 
 
 def _hatched(first: str, second: str, palette: Palette, width: int) -> Text:
@@ -141,14 +165,18 @@ def _hatched(first: str, second: str, palette: Palette, width: int) -> Text:
     return Text("\n").join(lines)
 
 
-def _problem_text(ranked: Ranked | None, problem: str, palette: Palette, width: int) -> Text:
-    """The sentence over two lines where one is too short for it; else what the table still shows."""
+def _way_out(ranked: Ranked | None, in_form: bool) -> str:
+    way = "f changes it in the form" if in_form else "ctrl+r tries again"
+    return f"{way}; the table still shows the last answer." if ranked is not None else f"{way}."
+
+
+def _problem_text(problem: str, way_out: str, palette: Palette, width: int) -> Text:
+    """The sentence over two lines where one is too short for it; else what to do about it."""
     first = Text.assemble(("✗ ", f"bold {palette.bad}"))
     room = width - 2
     if len(problem) <= room:
         first.append(problem, style=palette.strong)
-        note = "The table still shows the last answer." if ranked is not None else "Change the form: f."
-        return first.append(f"\n  {note}", style=palette.dim)
+        return first.append(f"\n  {way_out}", style=palette.dim)
     cut = problem.rfind(" ", 0, room)
     cut = cut if cut > 0 else room
     first.append(problem[:cut], style=palette.strong)

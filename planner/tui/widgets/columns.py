@@ -15,7 +15,7 @@ from planner.tui.arrange import misses
 from planner.tui.clock import moment
 from planner.tui.drawing import LogAxis, fitted, interval_bar
 from planner.tui.theme import Palette
-from planner.units import UNKNOWN, format_duration, format_money
+from planner.units import UNKNOWN, Interval, format_duration, format_money
 
 GAP = 1
 
@@ -36,7 +36,7 @@ class View(NamedTuple):
 
     def ink(self, row: Estimate, color: str) -> str:
         """The colour, or the dim one for a row that misses a limit."""
-        return self.palette.faint if misses(row, self.limits) else color
+        return self.palette.dim if misses(row, self.limits) else color
 
 
 class Column(NamedTuple):
@@ -85,19 +85,19 @@ def _gpus(row: Estimate, view: View, width: int) -> Text:
     return Text(fitted(gpus_words(row), width), style=view.ink(row, view.palette.text))
 
 
-def _late(row: Estimate, view: View) -> bool:
-    left = view.seconds_left
-    return left is not None and row.time_s is not None and row.time_s.p50 > left
-
-
-def _dear(row: Estimate, view: View) -> bool:
-    budget = view.limits.budget_usd
-    return budget is not None and row.cost_usd is not None and row.cost_usd.p50 > budget
+def _against(value: Interval | None, limit: float | None, row: Estimate, view: View) -> str:
+    """The colour of a value beside its limit: bad beyond it, warn where only its P90 is, as the row misses for that."""
+    if value is not None and limit is not None:
+        if value.p50 > limit:
+            return view.palette.bad
+        if value.p90 > limit and misses(row, view.limits):
+            return view.palette.warn
+    return view.ink(row, view.palette.text)
 
 
 def _time(row: Estimate, view: View, width: int) -> Text:
     text = format_duration(row.time_s.p50 if row.time_s else None)
-    return Text(text, style=view.palette.bad if _late(row, view) else view.ink(row, view.palette.text))
+    return Text(text, style=_against(row.time_s, view.seconds_left, row, view))
 
 
 def _interval(row: Estimate, view: View, width: int) -> Text:
@@ -109,16 +109,15 @@ def _interval(row: Estimate, view: View, width: int) -> Text:
 
 
 def _done(row: Estimate, view: View, width: int) -> Text:
-    text = moment(row.finish_at, view.now)
-    return Text(text, style=view.palette.bad if _late(row, view) else view.ink(row, view.palette.text))
+    return Text(moment(row.finish_at, view.now), style=_against(row.time_s, view.seconds_left, row, view))
 
 
 def _cost(row: Estimate, view: View, width: int) -> Text:
     palette = view.palette
     if row.cost_usd is None:
         return Text(UNKNOWN, style=palette.faint)
-    strong = palette.bad if _dear(row, view) else view.ink(row, palette.text)
-    text = Text("$", style=palette.faint).append(format_money(row.cost_usd.p50).removeprefix("$"), style=strong)
+    style = _against(row.cost_usd, view.limits.budget_usd, row, view)
+    text = Text.assemble(("$", palette.faint), (format_money(row.cost_usd.p50).removeprefix("$"), style))
     return text.append("?", style=palette.warn) if "cost_incomplete" in row.flags else text
 
 

@@ -60,7 +60,10 @@ class Completions(OptionList, can_focus=False):
 
 
 def matching(typed: str, names: tuple[str, ...]) -> list[str]:
-    """Names that begin with what was typed, short ones first, then those that contain it; none for a text that is a name."""
+    """Names that begin with what was typed, short ones first, then those that contain it.
+
+    None for a text that is a name already.
+    """
     wanted = typed.strip().casefold()
     if not wanted or wanted in (name.casefold() for name in names):
         return []

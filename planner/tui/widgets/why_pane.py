@@ -33,10 +33,11 @@ class WhyPane(Static):
         self._levers: Sequence[Lever] | None = None
         self._palette: Palette | None = None
 
-    def show(self, row: Estimate | None, palette: Palette) -> None:
+    def show(self, row: Estimate | None, palette: Palette, *, with_rank: bool) -> None:
+        """``with_rank`` False: the row misses a limit and has no rank to speak of."""
         self._row, self._levers, self._palette = row, None, palette
-        name = f" {row.rank} · {machine_name(row)}" if row is not None and row.rank is not None else ""
-        self.border_title = f"Why{name}"
+        name = "" if row is None else f" · {machine_name(row)}"
+        self.border_title = f"Why {row.rank}{name}" if row is not None and with_rank else f"Why{name}"
         self._paint()
 
     def show_levers(self, levers: Sequence[Lever]) -> None:
