@@ -431,7 +431,7 @@ class CudaSemantics(TorchFunctionMode):
         super().__init__()
         self._recorder = recorder
         self._autocast = autocast
-        self._cast_weights: dict[int, torch.Tensor] = {}
+        self._cast_weights: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
         self._replacements: dict[str, Callable[..., Any]] = {
             "scaled_dot_product_attention": self._attention,
             "dropout": self._dropout,
@@ -473,10 +473,10 @@ class CudaSemantics(TorchFunctionMode):
     def _cast_tensor(self, tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         if tensor.dtype == dtype or tensor.dtype not in (torch.float32, torch.float16, torch.bfloat16):
             return tensor
-        if dtype == HALF and tensor.is_leaf and tensor.requires_grad:
+        if dtype == HALF and tensor.is_leaf and tensor.requires_grad and torch.is_grad_enabled():
             if id(tensor) not in self._cast_weights:
-                self._cast_weights[id(tensor)] = tensor.to(dtype)
-            return self._cast_weights[id(tensor)]
+                self._cast_weights[id(tensor)] = tensor, tensor.to(dtype)
+            return self._cast_weights[id(tensor)][1]
         return tensor.to(dtype)
 
     def _operands(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
