@@ -53,7 +53,7 @@ def choose(asked: Asked, known: Known, where: Endpoints, environment: Mapping[st
     patterns = parse_patterns(",".join(asked.regions))
     sources: list[Source] = []
     problems: dict[str, str] = {}
-    notes: list[str] = []
+    notes = _news(patterns, known)
     secrets: tuple[str, ...] = ()
     if "aws" in wanted:
         regions = _regions("aws", patterns, known) if patterns else asked.aws_regions
@@ -127,6 +127,17 @@ def _regions(provider: str, patterns: tuple[str, ...], known: Known) -> list[str
         if not any(mark in name for mark in WILDCARDS) and name not in elsewhere and _looks_like(provider, name)
     ]
     return [*fitting, *new]
+
+
+def _news(patterns: tuple[str, ...], known: Known) -> list[str]:
+    """A sentence on each region that has no price here yet: new at the provider, or a slip of the pen."""
+    there = _all_regions(known)
+    news = []
+    for name in patterns:
+        if name not in there and not any(mark in name for mark in WILDCARDS):
+            near = near_misses(name, there, 1)
+            news.append(f"the region {name!r} has no price here yet" + (f"; did you mean {near[0]}?" if near else ""))
+    return news
 
 
 def _looks_like(provider: str, region: str) -> bool:

@@ -23,7 +23,10 @@ from pricing.catalog import open_catalog
 from pricing.errors import PricingError
 
 _REQUIRED = ("textual", "boto3", "pydantic", "httpx", "stamina", "platformdirs", "shtab")
-_OPTIONAL = {"torch": "measuring this machine with real training steps, tracing your own models"}
+_OPTIONAL = {
+    "torch": "measuring this machine with real training steps, tracing your own models",
+    "gpuhunt": "live prices of Lambda, RunPod, Vast.ai and others (pip install 'gpuplanner[clouds]')",
+}
 _LABEL_WIDTH = 13
 
 

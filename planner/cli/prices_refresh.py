@@ -98,7 +98,9 @@ async def _read(live: LiveRefresh, yes: bool) -> Summary:
 def _ask(size: int) -> None:
     """Go on only where the user says so. Raises InputError otherwise."""
     if sys.stdin is None or not sys.stdin.isatty():
-        raise InputError(f"{format_bytes(size)} are to be read, more than 1 GB: say -y, or name fewer regions")
+        raise InputError(
+            f"{format_bytes(size)} are to be read, more than 1 GB: gpuplanner prices refresh -y, or fewer regions"
+        )
     sys.stderr.write("go on? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):

@@ -199,7 +199,7 @@ def test_more_than_a_gigabyte_asks(run: Run, server: Loopback, monkeypatch: pyte
     result = run("prices", "refresh", *part)
     assert result.code == 2
     assert "large files to read: 1.4 GiB" in result.err
-    assert "say -y" in result.err
+    assert "prices refresh -y" in result.err
     assert server.count(bulk_path("us-east-1")) == 0
     assert run("prices", "refresh", *part, "-y").code == 0
     for typed, code in (("n\n", 2), ("y\n", 0)):

@@ -63,6 +63,8 @@ def test_a_region_that_is_new_is_taken_by_whom_it_looks_like(known: Known) -> No
     assert names(chosen(known, Asked((), ("us-north-9",)), KEY))[-1] == "aws price list us-north-9"
     assert names(chosen(known, Asked((), ("us-north9",)), KEY)) == ["gcp price list"]
     assert names(chosen(known, Asked((), ("northus9",)), KEY)) == ["azure retail prices northus9"]
+    slip = chosen(known, Asked((), ("eastsu",)), KEY)
+    assert slip.notes == ("the region 'eastsu' has no price here yet; did you mean eastus?",)
 
 
 def test_names_that_nobody_has_are_refused(known: Known) -> None:
