@@ -236,11 +236,10 @@ class PlannerApp(App[None]):
             self.push_screen(_screen_of(mode))
 
     def action_command_line(self) -> None:
-        try:
-            line = command_line(self.values, self.order.of_planner)
-        except InputError as error:
-            self.push_screen(TextDialog("Command", Text(str(error), style=self.palette.bad)))
+        if self.problem_in_form and self.problem:
+            self.push_screen(TextDialog("No command line yet", Text(self.problem, style=self.palette.bad)))
             return
+        line = command_line(self.values, self.order.of_planner)
         self.copy_to_clipboard(line)
         self.push_screen(TextDialog("The same question as a command line", command_text(line, True, self.palette)))
 

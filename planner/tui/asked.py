@@ -252,4 +252,4 @@ def _checked(key: str, text: str, parse: Callable[[str], Value]) -> Value:
     try:
         return parse(text)
     except InputError as error:
-        raise FieldError(key, str(error)) from error
+        raise FieldError(key, f"{key.replace('_', ' ')}: {error}") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from functools import cache
 from typing import NamedTuple, Protocol
@@ -93,17 +93,22 @@ class Core(Protocol):
     def machine(self) -> LocalMachine: ...
 
 
+def local_now() -> datetime:
+    return datetime.now().astimezone()
+
+
 class LiveCore:
     """The planner itself, over one world that is opened at the first question."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], datetime] = local_now) -> None:
+        self._clock = clock
         self._world: World | None = None
         self._asked = 0
 
     def ask(self, values: Values, sort: Sort) -> Ranked:
         """The first rows: writing out all of them takes as long again, and can wait."""
         self._asked += 1
-        now = datetime.now().astimezone()
+        now = self._clock()
         asked = question(values, now, sort)
         experiment = resolve_experiment(request(values))
         answered = answer(experiment, asked, self._opened(), now)
@@ -142,7 +147,11 @@ class LiveCore:
         catalog = self._opened().catalog
         try:
             return Prices(
-                date.today(), catalog.offers(), catalog.instance_types(), catalog.quarantined(), catalog.sources()
+                self._clock().date(),
+                catalog.offers(),
+                catalog.instance_types(),
+                catalog.quarantined(),
+                catalog.sources(),
             )
         except PricingError as error:
             raise DataError(str(error)) from error

@@ -222,3 +222,15 @@ async def test_the_palette_lists_the_commands_of_the_screen(open_app: Open) -> N
         titles = [command.title for command in app.get_system_commands(app.screen)]
         assert "Plan: filter the rows" in titles
         assert "Sort: by cost" in titles
+
+
+async def test_keys_that_come_faster_than_they_are_heard(open_app: Open) -> None:
+    core = CannedCore()
+    async with open_app(core) as (app, pilot):
+        await pilot.press("f")
+        entry = app.query_one("#field-model", FieldInput)
+        entry.value = ""
+        for letter in "bert-large":
+            entry.value += letter
+        await settled(app, pilot)
+        assert core.asked[-1][0] == {"model": "bert-large"}

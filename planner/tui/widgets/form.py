@@ -93,7 +93,7 @@ class ExperimentForm(VerticalScroll, can_focus=False):
             return  # a field says that it changed also when it is first filled
         key = event.input.field.key
         if key == "model":
-            self._follow_model(event.value)
+            self._follow_model(event.input.value)  # keys may come faster than what they say
         else:
             self._typed.add(key)
         self._completions.offer(event.input)

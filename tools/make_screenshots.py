@@ -1,0 +1,58 @@
+"""Take the pictures of the README: the app over the shipped prices, as SVG.
+
+Usage: python tools/make_screenshots.py [--to docs]
+
+The clock stands still, so that the pictures change only where the app or its numbers do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+from planner.tui.app import PlannerApp
+from planner.tui.core import LiveCore
+from planner.tui.settings import Settings
+
+NOW = datetime(2026, 11, 30, 10, 0, tzinfo=UTC)
+LIMITED = {"model": "resnet50", "dataset": "imagenet", "epochs": "90", "deadline": "24h", "budget": "40"}
+WIDE, NARROW = (130, 36), (80, 24)
+SETTLE_S = 1.5
+"""Long enough for what follows an answer: the levers and the last rows."""
+
+PICTURES = (
+    ("app-plan", WIDE, Settings(LIMITED), ()),
+    ("app-plan-light", WIDE, Settings(LIMITED, "planner-light"), ()),
+    ("app-plan-80", NARROW, Settings(LIMITED), ()),
+    ("app-why", WIDE, Settings(LIMITED), ("2",)),
+    ("app-prices", WIDE, Settings(LIMITED), ("4",)),
+)
+
+
+async def take(path: Path, size: tuple[int, int], settings: Settings, keys: tuple[str, ...]) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        app = PlannerApp(LiveCore(lambda: NOW), settings, Path(directory))
+        async with app.run_test(size=size) as pilot:
+            while app.ranked is None or not app.ranked.complete:
+                await pilot.pause(0.05)
+            await pilot.press(*keys)
+            await pilot.pause(SETTLE_S)
+            await app.workers.wait_for_complete()
+            await pilot.pause(SETTLE_S)
+            path.write_text(app.export_screenshot(), encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Take the pictures of the README.")
+    parser.add_argument("--to", type=Path, default=Path(__file__).parent.parent / "docs", metavar="DIR")
+    directory = parser.parse_args().to
+    for name, size, settings, keys in PICTURES:
+        asyncio.run(take(directory / f"{name}.svg", size, settings, keys))
+        print(directory / f"{name}.svg")
+
+
+if __name__ == "__main__":
+    main()
