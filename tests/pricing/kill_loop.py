@@ -1,8 +1,8 @@
 """Refresh a store again and again in children that are killed at random; check the store after each.
 
-    python kill_loop.py STORE ROUNDS
+    python kill_loop.py STORE KILLS
 
-Prints 'ROUNDS killed KILLED'. Run as a process of its own: it forks, so it must have one thread only.
+Goes on until KILLS children were killed before they were done, and prints how many, and the newest price found. Run as a process of its own: it forks, so it must have one thread only.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def check(store: Path, newest: int, least: dict[str, int]) -> None:
     assert sum(offer.region in REGIONS for offer in view.offers()) == MACHINES * len(found)
 
 
-def main(store: Path, rounds: int) -> None:
+def main(store: Path, kills: int) -> None:
     chance = random.Random(1)
     types = [name for provider, name in small().instance_types() if provider == "aws"][:MACHINES]
     least: dict[str, int] = {}
@@ -82,7 +82,9 @@ def main(store: Path, rounds: int) -> None:
     started = time.monotonic()
     refresh(store, *(Region(region, 1, types) for region in REGIONS))
     whole_s = time.monotonic() - started
-    for number in range(2, rounds + 2):
+    number = 1
+    while killed < kills:
+        number += 1
         child = os.fork()
         if child == 0:
             refresh(store, *(Region(region, number, types) for region in REGIONS))
@@ -92,7 +94,7 @@ def main(store: Path, rounds: int) -> None:
         _, status = os.waitpid(child, 0)
         killed += os.WIFSIGNALED(status)
         check(store, number, least)
-    sys.stdout.write(f"{rounds} killed {killed} newest {max(least.values())}\n")
+    sys.stdout.write(f"{killed} {max(least.values())}\n")
 
 
 if __name__ == "__main__":

@@ -11,16 +11,15 @@ import pytest
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_sixty_refreshes_killed_at_random_leave_whole_regions_only(tmp_path: Path) -> None:
+def test_fifty_refreshes_killed_at_random_leave_whole_regions_only(tmp_path: Path) -> None:
     script = Path(__file__).with_name("kill_loop.py")
     done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path / "prices.sqlite"), "60"],
+        [sys.executable, str(script), str(tmp_path / "prices.sqlite"), "52"],
         capture_output=True,
         text=True,
         timeout=120,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    rounds, _, killed, _, newest = done.stdout.split()
-    assert rounds == "60"
-    assert int(killed) >= 50
+    killed, newest = done.stdout.split()
+    assert killed == "52"
     assert int(newest) > 10, "no killed refresh ever got as far as writing"
