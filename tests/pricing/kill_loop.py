@@ -2,7 +2,8 @@
 
     python kill_loop.py STORE KILLS
 
-Goes on until KILLS children were killed before they were done, and prints how many, and the newest price found. Run as a process of its own: it forks, so it must have one thread only.
+Goes on until KILLS children were killed before they were done, and prints how many, and the newest price found. Run as
+a process of its own: it forks, so it must have one thread only.
 """
 
 from __future__ import annotations
