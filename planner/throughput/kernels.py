@@ -138,12 +138,14 @@ def _row(
         return ArithmeticRow(VECTOR, 0.0, 0.0, moved * fused)
     flops = operation.flops.at(batch_size) * kept
     share = efficiency.compute * shape_factor(operation, variant.layout)
-    if op_class in DEPTHWISE:
-        return ArithmeticRow(VECTOR, flops / share, 0.0, moved)
-    return ArithmeticRow(engine_of(op_class, size, precision), flops / share, flops / kappa[size], moved)
+    fed = 0.0 if op_class in DEPTHWISE else flops / kappa[size]
+    return ArithmeticRow(engine_of(op_class, size, precision), flops / share, fed, moved)
 
 
 def engine_of(op_class: str, element_bytes: int, precision: DevicePrecision) -> int:
+    """The arithmetic unit a matrix operation runs on; depthwise convolutions have nothing for a matrix unit to do."""
+    if op_class in DEPTHWISE:
+        return VECTOR
     if element_bytes == 2 and (precision.autocast or precision.pure):
         return HALF
     return CONV32 if op_class in _CUDNN else MATMUL32

@@ -157,9 +157,22 @@ _FRAMEWORKS = {
 def _workload(row: MeasuredRow, software: Software) -> tuple[Workload, float | None]:
     """The workload at the row's input size, and the tokens of one sample where the row counts tokens."""
     size, length = read_input(row.get("input") or "")
-    workload = _sized(row.get("model") or "", size, length, software.stored_scores)
+    workload = _sized(_model_meant(row), size, length, software.stored_scores)
     tokens = length or workload.seq_length
     return workload, None if tokens is None else float(tokens)
+
+
+def _model_meant(row: MeasuredRow) -> str:
+    """The row's model, where a benchmark gives two networks one name: nnU-Net runs volumes in batches of a few, slices
+    in batches of dozens."""
+    name = row.get("model") or ""
+    if name.casefold().replace("-", "").replace("_", "") == "nnunet":
+        batch = (row.get("batch_per_gpu") or "").strip()
+        return "nnunet-3d" if batch.isdigit() and int(batch) <= _LARGEST_BATCH_OF_VOLUMES else "nnunet-2d"
+    return name
+
+
+_LARGEST_BATCH_OF_VOLUMES = 8
 
 
 @cache
@@ -290,8 +303,7 @@ def _samples_per_unit(unit: str, workload: Workload, tokens_per_sample: float | 
     if unit in _TOKEN_UNITS:
         if tokens_per_sample is None:
             raise InputError(f"tokens/s without a sequence length, and {workload.name} has none either")
-        streams = 2.0 if "src+tgt" in unit else 1.0
-        return 1.0 / (streams * tokens_per_sample)
+        return 1.0 / tokens_per_sample
     if unit == "model tflop/s":
         return 1e12 / workload.training_flops_per_sample
     raise InputError(f"the unit {unit!r} is not one of samples, tokens or time per step")

@@ -130,7 +130,7 @@ def test_rates_in_every_unit(columns: dict[str, str], rate: float) -> None:
 def test_tokens_become_samples_by_the_sequence_length() -> None:
     row = {**ROW, "model": "bert-base", "input": "seq 384", "samples_per_s": "", "metric_median": "38400"}
     assert read_measurement({**row, "metric_unit": "tokens/s"}).samples_per_s == pytest.approx(100.0)
-    assert read_measurement({**row, "metric_unit": "tokens/s(src+tgt)"}).samples_per_s == pytest.approx(50.0)
+    assert read_measurement({**row, "metric_unit": "tokens/s(src+tgt)"}).samples_per_s == pytest.approx(100.0)
 
 
 @pytest.mark.parametrize(
@@ -172,3 +172,9 @@ def test_scope_and_optimizer() -> None:
     assert read_measurement({**ROW, "opt_step": "no"}).scope == "no_update"
     assert read_measurement({**ROW, "mode": "infer"}).scope == "forward"
     assert read_measurement(ROW).scope == "step"
+
+
+@pytest.mark.parametrize(("batch", "name"), [("2", "nnunet-3d"), ("64", "nnunet-2d"), ("", "nnunet-2d")])
+def test_nnunet_names_two_networks_told_apart_by_the_batch(batch: str, name: str) -> None:
+    row = {**ROW, "model": "nnUNet", "input": "", "batch_per_gpu": batch}
+    assert read_measurement(row).workload.name == name

@@ -2,37 +2,64 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-from scipy.optimize import least_squares
+from numpy.typing import NDArray
 
 from tools.fit.model import Features, predict
 from tools.fit.parameters import Parameters, Vector
 
 NOISE_SD = 0.08
-HUBER_AT = 1.5
+HUBER_AT = 0.7
+MAX_STEPS = 60
+TOLERANCE = 1e-5
 
 
-def solve(
-    features: Features, parameters: Parameters, host_s: float, norm: float, start: Vector | None = None
-) -> Vector:
-    """Maximum a posteriori parameters: residuals in units of the noise, soft-L1 loss; priors as quadratic penalties."""
-    mean, sd = parameters.mean, parameters.sd
-    values = mean.copy() if start is None else start.copy()
-    for _ in range(4):  # iteratively reweighted least squares: outliers count linearly
-        residual = (
-            predict(features, parameters, values, host_s, norm, slopes=False).log_corrected - features.log_measured
-        )
-        weight = features.weight / np.maximum(np.abs(residual) / (HUBER_AT * NOISE_SD), 1.0)
-        scale = np.sqrt(weight) / NOISE_SD
+class Solution(NamedTuple):
+    """Maximum a posteriori values and their covariance (Laplace approximation)."""
 
-        def residuals(x: Vector, scale: Vector = scale) -> Vector:
-            error = predict(features, parameters, x, host_s, norm, slopes=False).log_corrected - features.log_measured
-            return np.concatenate([error * scale, (x - mean) / sd])
+    values: Vector
+    covariance: NDArray[np.float64]
 
-        def slopes(x: Vector, scale: Vector = scale) -> Vector:
-            table = predict(features, parameters, x, host_s, norm, slopes=True).jacobian
-            assert table is not None
-            return np.vstack([table * scale[:, None], np.diag(1.0 / sd)])
 
-        values = least_squares(residuals, values, slopes, method="trf", max_nfev=25, ftol=1e-6, xtol=1e-6).x
-    return values
+def solve(features: Features, parameters: Parameters, host_s: float, norm: float) -> Solution:
+    """Minimise the Huber loss of residuals in units of the noise plus quadratic penalties of the priors.
+
+    Levenberg-Marquardt on the reweighted normal equations; the damping falls while steps succeed.
+    """
+    mean, precision = parameters.mean, 1.0 / parameters.sd**2
+    values, damping = mean.copy(), 1e-3
+    objective = _objective(features, parameters, values, host_s, norm, precision, mean)
+    for _ in range(MAX_STEPS):
+        prediction = predict(features, parameters, values, host_s, norm, slopes=True)
+        if prediction.jacobian is None:
+            raise AssertionError("derivatives were asked for")
+        residual = (prediction.log_corrected - features.log_measured) / NOISE_SD
+        weight = features.weight / np.maximum(np.abs(residual) / HUBER_AT, 1.0)
+        slopes = prediction.jacobian / NOISE_SD
+        hessian = slopes.T @ (slopes * weight[:, None]) + np.diag(precision)
+        gradient = slopes.T @ (weight * residual) + precision * (values - mean)
+        while True:
+            damped = hessian + damping * np.diag(np.diag(hessian))
+            step = -np.linalg.solve(damped, gradient)
+            tried = _objective(features, parameters, values + step, host_s, norm, precision, mean)
+            if tried < objective or damping > 1e6:
+                break
+            damping *= 4.0
+        improvement = objective - tried
+        if improvement <= 0.0:
+            break
+        values, objective, damping = values + step, tried, max(damping / 3.0, 1e-6)
+        if improvement < TOLERANCE * objective:
+            break
+    return Solution(values, np.linalg.inv(hessian))
+
+
+def _objective(
+    features: Features, parameters: Parameters, values: Vector, host_s: float, norm: float, precision: Vector, mean: Vector
+) -> float:
+    prediction = predict(features, parameters, values, host_s, norm, slopes=False)
+    size = np.abs(prediction.log_corrected - features.log_measured) / NOISE_SD
+    huber = np.where(size > HUBER_AT, HUBER_AT * (2.0 * size - HUBER_AT), size**2)
+    return float(features.weight @ huber + precision @ (values - mean) ** 2)
