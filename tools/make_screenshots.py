@@ -21,7 +21,7 @@ NOW = datetime(2026, 11, 30, 10, 0, tzinfo=UTC)
 LIMITED = {"model": "resnet50", "dataset": "imagenet", "epochs": "90", "deadline": "24h", "budget": "40"}
 WIDE, NARROW = (130, 36), (80, 24)
 SETTLE_S = 1.5
-"""Long enough for what follows an answer: the levers and the last rows."""
+"""Long enough for a tab to open and to start what it asks."""
 
 PICTURES = (
     ("app-plan", WIDE, Settings(LIMITED), ()),
@@ -36,7 +36,7 @@ async def take(path: Path, size: tuple[int, int], settings: Settings, keys: tupl
     with tempfile.TemporaryDirectory() as directory:
         app = PlannerApp(LiveCore(lambda: NOW), settings, Path(directory))
         async with app.run_test(size=size) as pilot:
-            while app.ranked is None or not app.ranked.complete:
+            while not app.is_settled:
                 await pilot.pause(0.05)
             await pilot.press(*keys)
             await pilot.pause(SETTLE_S)

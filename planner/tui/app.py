@@ -193,6 +193,16 @@ class PlannerApp(App[None]):
             if isinstance(screen, PlannerScreen):
                 screen.refresh_content()
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is still to come: the question is answered in full, and its row's levers are known."""
+        ranked, row = self.ranked, self.chosen
+        if self._asking or (ranked is None and not self.problem):
+            return False
+        if ranked is None or row is None:
+            return True
+        return ranked.complete and self._levers_of == (ranked.number, key_of(row))
+
     def row_changed(self) -> None:
         """Tell the tab that lies over the plan."""
         for screen in self.screen_stack[1:]:

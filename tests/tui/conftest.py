@@ -39,4 +39,9 @@ async def settled(app: PlannerApp, pilot: Pilot[None]) -> None:
     for _ in range(3):
         await pilot.pause()
         await app.workers.wait_for_complete()
+    for _ in range(200):
+        if app.is_settled:
+            break
+        await pilot.pause(0.02)
+    await app.workers.wait_for_complete()
     await pilot.pause()

@@ -19,6 +19,9 @@ from planner.tui.drawing import both_ends, fitted
 from planner.tui.theme import Palette
 from planner.units import format_duration, format_money
 
+_WIDE = 90
+"""From this width on, machines are named with their place."""
+
 
 class AnswerPane(Static):
     """Lines are laid out for the pane's width whenever that changes."""
@@ -54,8 +57,9 @@ def answer_text(ranked: Ranked | None, problem: str, palette: Palette, width: in
         return _hatched("Reading prices and ranking every machine …", "", palette, width)
     if ranked.recommended is None:
         return _nothing(ranked, palette, width)
-    first = _recommended(ranked, ranked.recommended, palette, wide=width >= 90)
-    sure = _sure(ranked, ranked.recommended, palette, wide=width >= 90)
+    row, wide = ranked.recommended, width >= _WIDE
+    first = _recommended(ranked, row, palette, wide=wide)
+    sure = next((text for text in _sure(ranked, row, palette) if first.cell_len + text.cell_len < width), Text())
     return Text("\n").join([both_ends(first, sure, width), _alternative(ranked, palette, width)])
 
 
@@ -77,17 +81,16 @@ def called(row: Estimate, *, wide: bool) -> str:
     return f"{row.provider} {machine_name(row)} in {row.zone or row.region}" if wide else machine_name(row)
 
 
-def _sure(ranked: Ranked, row: Estimate, palette: Palette, *, wide: bool) -> Text:
+def _sure(ranked: Ranked, row: Estimate, palette: Palette) -> list[Text]:
+    """How sure it is, the longer wording first."""
     limits = ranked.question.limits
     if row.p_meets is None:
-        hours = "–" if row.time_s is None else format_duration(row.time_s.p50)
-        return Text(f"takes {hours}", style=palette.dim) if wide else Text(hours, style=palette.dim)
-    text = Text.assemble((percent(row.p_meets), palette.good))
-    if not wide:
-        return text.append(" sure", style=palette.dim)
+        hours = format_duration(row.time_s.p50 if row.time_s else None)
+        return [Text(f"takes {hours}", style=palette.dim), Text(hours, style=palette.dim)]
     both = limits.deadline is not None and limits.budget_usd is not None
     met = "both limits" if both else "the deadline" if limits.deadline is not None else "the budget"
-    return text.append(f" sure to meet {met}", style=palette.dim)
+    chance = percent(row.p_meets)
+    return [Text.assemble((chance, palette.good), (f" sure{more}", palette.dim)) for more in (f" to meet {met}", "")]
 
 
 def _alternative(ranked: Ranked, palette: Palette, width: int) -> Text:

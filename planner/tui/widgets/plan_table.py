@@ -16,8 +16,8 @@ from planner.tui.messages import RowChosen, SortAsked
 from planner.tui.theme import Palette
 from planner.tui.widgets.columns import Column, View, columns_for
 
-PAGE = 40
-"""Lines put into the table at a time: more than most screens show, few enough to be made at once."""
+AHEAD = 16
+"""Lines in the table below those that are seen: making a line takes time that nobody should wait for."""
 
 
 class PlanTable(DataTable[Text]):
@@ -65,7 +65,7 @@ ev says what the estimate rests on: ● measured here ◕ same GPU ◑ other GPU
             self._rebuild_columns()
             self._marked = -1
             target = self._index_of(keep)
-            self._extend(max(target + 1, 0) + PAGE)
+            self._extend(target + self.size.height + AHEAD)
             if self.row_count:
                 self.move_cursor(row=max(target, 0), animate=False)
         self._mark(self.cursor_row)
@@ -87,8 +87,7 @@ ev says what the estimate rests on: ● measured here ◕ same GPU ◑ other GPU
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         event.stop()
         row = event.cursor_row
-        if row + PAGE // 2 > self.row_count:
-            self._extend(row + PAGE)
+        self._extend(row + self.size.height + AHEAD)
         if 0 <= row < len(self._lines) and isinstance(self._lines[row], Rule):
             self._step_over(row)
             return
@@ -142,7 +141,13 @@ ev says what the estimate rests on: ● measured here ◕ same GPU ◑ other GPU
             raise RuntimeError("a table is drawn after its rows were shown")
         return self._view.palette
 
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if self._columns:
+            self._extend(int(new_value) + 2 * self.size.height + AHEAD)
+
     def _extend(self, count: int) -> None:
+        """Have ``count`` lines in the table, where there are as many."""
         for line in self._lines[self.row_count : count]:
             self.add_row(*self._cells(line))
 
