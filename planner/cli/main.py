@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -11,12 +12,14 @@ from planner.cli.commands import COMMANDS, build_parser
 from planner.errors import InputError, PlannerError, UnknownNameError, near_misses
 
 EXIT_INTERRUPTED = 130
+ROOT_FLAGS = ("-h", "--help", "--version", "--print-completion")
 
 
 def run() -> None:
     """Entry point of the ``gpuplanner`` script."""
     # A command makes thousands of records and ends: looking among them for cycles takes a tenth of its time.
     gc.disable()
+    _write_what_the_terminal_can()
     sys.exit(main(sys.argv[1:]))
 
 
@@ -49,6 +52,8 @@ def _dispatch(argv: Sequence[str]) -> int:
     name = argv[0] if argv and not argv[0].startswith("-") else None
     if name is not None and name not in COMMANDS:
         raise UnknownNameError("command", name, near_misses(name, COMMANDS), f"known are {', '.join(COMMANDS)}")
+    if name is None and argv and argv[0] not in ROOT_FLAGS and argv[0].partition("=")[0] not in ROOT_FLAGS:
+        raise InputError(f"say first what to do: {', '.join(COMMANDS)} (gpuplanner --help)")
     if not argv and _on_a_terminal():
         return _open_app()
     parser = build_parser(name)
@@ -61,10 +66,17 @@ def _dispatch(argv: Sequence[str]) -> int:
     return COMMANDS[name].load().run(arguments)
 
 
+def _write_what_the_terminal_can() -> None:
+    """A terminal or pipe that is not UTF-8 shows '?' for what it lacks; it is no reason to fail."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
 def _on_a_terminal() -> bool:
     """Whether somebody sits in front of it: a script that calls the bare name gets the help instead."""
-    terminals = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
-    return terminals and os.environ.get("TERM") != "dumb"
+    streams = (sys.stdin, sys.stdout, sys.stderr)  # Textual draws on standard error
+    return all(stream is not None and stream.isatty() for stream in streams) and os.environ.get("TERM") != "dumb"
 
 
 def _open_app() -> int:
