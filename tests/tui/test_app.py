@@ -133,22 +133,17 @@ async def test_every_screen_opens_and_closes(open_app: Open) -> None:
             assert len(app.screen_stack) == 1
 
 
-async def test_the_command_line_is_copied(open_app: Open) -> None:
+async def test_command_line_palette_help_and_jumps(open_app: Open) -> None:
     async with open_app() as (app, pilot):
+        titles = [command.title for command in app.get_system_commands(app.screen)]
+        assert "Plan: filter the rows" in titles
+        assert "Sort: by cost" in titles
         await pilot.press("y")
         assert app.clipboard == "gpuplanner estimate --model resnet50 --dataset imagenet --epochs 90"
-
-
-async def test_help_is_about_what_has_the_focus(open_app: Open) -> None:
-    async with open_app() as (app, pilot):
-        await pilot.press("f", "f1")
-        assert "model: A network of the zoo" in str(app.screen.query_one("VerticalScroll Static").render())
-
-
-async def test_jumping_goes_to_a_pane(open_app: Open) -> None:
-    async with open_app() as (app, pilot):
-        await pilot.press("ctrl+o", "a")
+        await pilot.press("escape", "ctrl+o", "a")
         assert isinstance(app.focused, FieldInput)
+        await pilot.press("f1")
+        assert "model: A network of the zoo" in str(app.screen.query_one("VerticalScroll Static").render())
 
 
 async def test_a_lever_is_tried_and_undone(open_app: Open) -> None:
@@ -215,13 +210,6 @@ async def test_only_some_places(open_app: Open) -> None:
         await settled(app, pilot)
         assert app.query_one(PlanTable).row_count == 8
         assert app.query_one("#field-where", Input).value == "cloud"
-
-
-async def test_the_palette_lists_the_commands_of_the_screen(open_app: Open) -> None:
-    async with open_app() as (app, _):
-        titles = [command.title for command in app.get_system_commands(app.screen)]
-        assert "Plan: filter the rows" in titles
-        assert "Sort: by cost" in titles
 
 
 async def test_keys_that_come_faster_than_they_are_heard(open_app: Open) -> None:

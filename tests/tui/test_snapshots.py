@@ -17,7 +17,7 @@ from tests.tui.samples import BrokenCore, CannedCore, SilentCore
 
 LIMITED = {"model": "resnet50", "dataset": "imagenet", "epochs": "90", "deadline": "32h", "budget": "60"}
 HOPELESS = {**LIMITED, "deadline": "1h", "budget": "10"}
-WRONG = {**LIMITED, "deadline": "soon"}
+WRONG = {**LIMITED, "levers": "fast"}
 WIDE, NARROW = (130, 36), (80, 24)
 
 Compare = Callable[..., bool]
