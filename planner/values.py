@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from planner.errors import InputError
 from planner.units import parse_count
@@ -40,6 +41,18 @@ def not_negative(text: str) -> float:
     if value < 0:
         raise InputError(f"expected 0 or a positive number, not {text!r}")
     return value
+
+
+def up_to(most: float) -> Callable[[str], float]:
+    """A reader of numbers from 0 to ``most``."""
+
+    def bounded(text: str) -> float:
+        value = not_negative(text)
+        if value > most:
+            raise InputError(f"expected a number of at most {most:,.0f}, not {text!r}")
+        return value
+
+    return bounded
 
 
 def count(text: str) -> float:

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     columns, rows = read_rows(arguments.file)
     report = run_backtest(rows, arguments.anchor)
     if arguments.output == "json":
-        json.dump(_record(report), sys.stdout, ensure_ascii=False, indent=1)
+        json.dump(_record(report), sys.stdout, indent=1)
         sys.stdout.write("\n")
     elif arguments.output == "csv":
         _write_csv(columns, report)

@@ -60,7 +60,7 @@ class Parser(argparse.ArgumentParser):
         try:
             return super()._get_value(action, arg_string)
         except InputError as error:
-            flag = action.option_strings[-1] if action.option_strings else action.dest
+            flag = next((word for word in action.option_strings if word.startswith("--")), action.dest)
             raise InputError(f"{flag}: {error}") from error
 
     def _known_flags(self) -> set[str]:

@@ -13,6 +13,7 @@ from planner.errors import NothingFitsError
 from planner.experiment.resolve import resolve_experiment
 from planner.plan.plan import Plan
 from planner.plan.planning import make_plan
+from planner.plan.question import Question
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,11 +47,14 @@ def run(arguments: argparse.Namespace) -> int:
 
         lines = plan_markdown(plan, currency) if arguments.output == "markdown" else plan_lines(plan, currency)
         sys.stdout.write("\n".join(lines) + "\n")
-    return _exit_code(plan, limited=asked.limits.given)
+    return _exit_code(plan, asked)
 
 
-def _exit_code(plan: Plan, *, limited: bool) -> int:
-    """3 when nothing fits, or when limits were given that nothing meets; the rows were shown all the same."""
-    if not plan.estimates or (limited and plan.recommendation is None):
+def _exit_code(plan: Plan, asked: Question) -> int:
+    """3 when nothing fits, or when nothing meets the limits or has the GPUs asked for; rows were shown all the same."""
+    if plan.recommendation is not None:
+        return 0
+    named = asked.gpus is not None and all(row.is_this_machine for row in plan.estimates)
+    if not plan.estimates or asked.limits.given or named:
         return NothingFitsError.exit_code
     return 0

@@ -12,10 +12,11 @@ from planner.cli.opened_world import opened_world
 from planner.cli.options import add_choice_arguments, add_plan_arguments, experiment_request, question
 from planner.cli.plan_json import SCHEMA_VERSION, experiment_record
 from planner.cli.table import Column, markdown, render, styled, use_color
-from planner.errors import NothingFitsError
+from planner.errors import InputError, NothingFitsError
 from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import describe, resolve_experiment
 from planner.plan.explain import Explanation, explain
+from planner.plan.operation_kinds import by_kind
 from planner.plan.pick import Choice, pick
 from planner.plan.planning import answer
 from planner.plan.sentence import machine_words
@@ -51,15 +52,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.output == "csv":
+        raise InputError("explain has several tables, which CSV has not; say -o json")
     now = datetime.now().astimezone()
     experiment = resolve_experiment(experiment_request(arguments))
     world = opened_world(arguments)
     ranked = answer(experiment, question(arguments, now), world, now)
-    choice = pick(ranked, world.providers(), arguments.on, arguments.row)
+    by_machine = arguments.output != "json" and arguments.group == "machine"
+    choice = pick(ranked, world.providers(), arguments.on, arguments.row, by_machine=by_machine)
     machine = choice.candidate.machine
     explanation = explain(experiment, machine, world.local.machine, ranked.competition.knowledge)
     if arguments.output == "json":
-        json.dump(_record(experiment, choice, explanation), sys.stdout, ensure_ascii=False, indent=1, allow_nan=False)
+        json.dump(_record(experiment, choice, explanation), sys.stdout, indent=1, allow_nan=False)
         sys.stdout.write("\n")
     else:
         sys.stdout.write("\n".join(_lines(experiment, choice, explanation, arguments.output)) + "\n")
@@ -124,6 +128,8 @@ def _machine_record(choice: Choice) -> dict[str, Any]:
 def _lines(experiment: Experiment, choice: Choice, explanation: Explanation, output: str) -> list[str]:
     color = use_color() and output == "table"
     lines = [styled(describe(experiment), "bold", color), *_machine_lines(choice, explanation)]
+    if choice.candidate.blocked:
+        lines.append(styled(f"Not ranked: {choice.candidate.blocked}", "warn", color))
     for title, columns, cells in _tables(explanation):
         if cells:
             table = markdown(columns, cells) if output == "markdown" else render(columns, cells, color=color)
@@ -183,7 +189,7 @@ def _part_cells(explanation: Explanation) -> list[list[str]]:
 def _class_cells(explanation: Explanation) -> list[list[str]]:
     return [
         [row.op_class, f"{row.flops / 1e9:,.1f}", f"{row.bytes / 1e9:,.2f}", _ms(row.seconds), row.bound_by]
-        for row in explanation.by_operation
+        for row in by_kind(explanation.by_operation)
     ]
 
 

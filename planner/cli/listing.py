@@ -39,7 +39,7 @@ def first(items: list[Item], max_rows: int) -> list[Item]:
 def write_records(key: str, records: list[dict[str, Any]], output: str) -> None:
     """JSON under ``key``, or CSV with the record's keys as columns."""
     if output == "json":
-        json.dump({"schema_version": SCHEMA_VERSION, key: records}, sys.stdout, ensure_ascii=False, indent=1)
+        json.dump({"schema_version": SCHEMA_VERSION, key: records}, sys.stdout, indent=1)
         sys.stdout.write("\n")
         return
     writer = csv.DictWriter(sys.stdout, list(records[0]) if records else ["name"], lineterminator="\n")

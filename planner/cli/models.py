@@ -31,7 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     sentence = not_a_network(" ".join(arguments.name)) if arguments.name else None
     if sentence is not None:
-        sys.stdout.write(sentence + "\n")
+        if arguments.output in ("json", "csv"):
+            write_records("models", [], arguments.output)
+            sys.stderr.write(f"gpuplanner: {sentence}\n")
+        else:
+            sys.stdout.write(sentence + "\n")
         return 0
     found = _found(arguments.name)
     shown = first(found, arguments.max_rows)
@@ -43,17 +47,22 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _found(words: list[str]) -> list[ModelSummary]:
-    """The model of exactly this name or alias, else all whose name, task or family contain the words."""
-    if len(words) == 1:
-        try:
-            return [find_model(words[0])]
-        except UnknownNameError as error:
-            missing = error
+    """The model of exactly this name; else what an alias means, and all whose name, task or family has the words."""
     models = list(model_index())
     matching = containing(words, models, [f"{model.name} {model.task} {model.family}" for model in models])
-    if not matching:
-        raise missing if len(words) == 1 else UnknownNameError("model", " ".join(words))
-    return matching
+    if len(words) != 1:
+        if not matching:
+            raise UnknownNameError("model", " ".join(words))
+        return matching
+    try:
+        meant = find_model(words[0])
+    except UnknownNameError:
+        if not matching:
+            raise
+        return matching
+    if meant.name == words[0]:
+        return [meant]
+    return [meant, *(model for model in matching if model != meant)]
 
 
 def _cells(model: ModelSummary) -> tuple[str, ...]:

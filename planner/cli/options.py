@@ -10,7 +10,7 @@ from planner.experiment.resolve import ExperimentRequest
 from planner.plan.deadline import parse_deadline
 from planner.plan.question import Question
 from planner.plan.search import Limits, Sort
-from planner.values import count, not_negative, number, positive, probability, rows, whole
+from planner.values import count, number, positive, probability, rows, up_to, whole
 
 _EPILOG = """\
 examples:
@@ -91,7 +91,7 @@ def _add_machines(group: argparse._ArgumentGroup) -> None:
         help="samples/s you measured: 'RTX 3090=812', 'A100:8=9800,fp32,b128' (repeatable)",
     )
     group.add_argument("--country", metavar="CODE", help="electricity price of a country: DE, US-NY (default EU)")
-    group.add_argument("--electricity-price", type=not_negative, metavar="USD", help="per kWh, instead of a country's")
+    group.add_argument("--electricity-price", type=up_to(100), metavar="USD", help="per kWh, instead of a country's")
 
 
 def _add_limits(group: argparse._ArgumentGroup) -> None:
@@ -100,7 +100,7 @@ def _add_limits(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--confidence", type=probability, default=0.9, metavar="P", help="probability to meet them (0.9)"
     )
-    group.add_argument("--hour-value", type=not_negative, metavar="USD", help="what an hour of waiting is worth (2)")
+    group.add_argument("--hour-value", type=up_to(1_000_000), metavar="USD", help="value of an hour of waiting (2)")
 
 
 def _add_output(group: argparse._ArgumentGroup) -> None:
@@ -171,7 +171,7 @@ def question(arguments: argparse.Namespace, now: datetime) -> Question:
         hour_value_usd=arguments.hour_value,
         measured=tuple(arguments.measured),
         limits=Limits(
-            deadline=parse_deadline(arguments.deadline, now) if arguments.deadline else None,
+            deadline=parse_deadline(arguments.deadline, now) if arguments.deadline is not None else None,
             budget_usd=arguments.budget,
             confidence=arguments.confidence,
             sort=sort,

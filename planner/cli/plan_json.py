@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, TextIO
 
 from planner.experiment.experiment import Experiment
-from planner.plan.plan import Estimate, Plan
+from planner.plan.plan import Estimate, Plan, Recommendation
 from planner.units import GIB, Interval
 
 SCHEMA_VERSION = 1
@@ -15,7 +15,7 @@ SCHEMA_VERSION = 1
 def write_json(plan: Plan, out: TextIO) -> None:
     import json
 
-    json.dump(plan_record(plan), out, ensure_ascii=False, indent=1, allow_nan=False)
+    json.dump(plan_record(plan), out, indent=1, allow_nan=False)
     out.write("\n")
 
 
@@ -24,7 +24,7 @@ def write_csv(plan: Plan, out: TextIO) -> None:
     import csv
 
     rows = [_flat(estimate_record(estimate)) for estimate in plan.estimates]
-    columns = list(_flat(estimate_record(plan.estimates[0]))) if rows else ["rank"]
+    columns = list(rows[0]) if rows else ["rank", "place", "name", "time_s_p50", "cost_usd_p50"]
     writer = csv.DictWriter(out, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
@@ -38,12 +38,16 @@ def plan_record(plan: Plan) -> dict[str, Any]:
         "experiment": experiment_record(plan.experiment),
         "assumptions": list(plan.assumptions),
         "warnings": list(plan.warnings),
-        "recommendation": plan.recommendation._asdict() if plan.recommendation else None,
+        "recommendation": _recommendation(plan.recommendation) if plan.recommendation else None,
         "ranked_count": plan.ranked_count,
         "unranked_count": plan.unranked_count,
         "estimates": [estimate_record(estimate) for estimate in plan.estimates],
         "unranked": [{**estimate_record(estimate), "reason": estimate.reason} for estimate in plan.unranked],
     }
+
+
+def _recommendation(recommendation: Recommendation) -> dict[str, Any]:
+    return {**recommendation._asdict(), "estimate": estimate_record(recommendation.estimate)}
 
 
 def experiment_record(experiment: Experiment) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Callable, Sequence
+from datetime import date
 from typing import NamedTuple
 
 from planner.cli.money import Currency
@@ -71,6 +72,7 @@ _FIELDS = (
     _Field(Column("$/h", "right"), 6, _hourly),
     _Field(Column("buy"), 2, lambda row, _: BUY_WORDS.get(row.purchase, row.purchase)),
     _Field(Column("binds"), 3, lambda row, _: BINDS_WORDS.get(row.bound_by or "", row.bound_by or UNKNOWN)),
+    _Field(Column("meets", "right"), 0, lambda row, _: UNKNOWN if row.p_meets is None else f"{row.p_meets:.0%}"),
     _Field(Column("ev"), 4, lambda row, _: EVIDENCE_MARKS.get(row.evidence or "", UNKNOWN)),
 )
 
@@ -78,7 +80,8 @@ _FIELDS = (
 def plan_lines(plan: Plan, currency: Currency) -> list[str]:
     """The plan as lines for a terminal as wide as this one."""
     width, color = terminal_width(), use_color()
-    lines = [styled(describe(plan.experiment), "bold", color), styled(_prices_line(plan), "dim", color), ""]
+    lines = [styled(describe(plan.experiment), "bold", color)]
+    lines += [*(styled(line, "dim", color) for line in textwrap.wrap(_prices_line(plan), width)), ""]
     lines += _paragraph("Assumed", plan.assumptions, width, color)
     lines += _paragraph("Warning", plan.warnings, width, color, "warn")
     lines += [*_answer(plan, width, color), ""]
@@ -99,7 +102,13 @@ def plan_markdown(plan: Plan, currency: Currency) -> list[str]:
 
 
 def _prices_line(plan: Plan) -> str:
-    return f"prices as of {plan.prices_as_of} (oldest shown)" if plan.prices_as_of else "no cloud prices shown"
+    """The ages of the prices shown, and what makes them young again."""
+    days = sorted(row.price_as_of for row in plan.estimates if row.provider and row.price_as_of)
+    if not days:
+        return "no cloud prices shown"
+    today = plan.generated_at.date()
+    oldest, newest = ((today - date.fromisoformat(day)).days for day in (days[0], days[-1]))
+    return f"prices seen {days[0]} to {days[-1]}, {newest} to {oldest} days ago (gpuplanner prices refresh)"
 
 
 def _paragraph(title: str, texts: Sequence[str], width: int, color: bool, style: Style = "dim") -> list[str]:
@@ -113,12 +122,17 @@ def _answer(plan: Plan, width: int, color: bool) -> list[str]:
     if plan.recommendation is None:
         return [styled(line, "warn", color) for line in textwrap.wrap(plan.no_recommendation, width)]
     text = f"Answer (#{plan.recommendation.rank}): {plan.recommendation.sentence}"
-    return [styled(line, "bold", color) for line in textwrap.wrap(text, width)]
+    lines = [styled(line, "bold", color) for line in textwrap.wrap(text, width)]
+    if plan.recommendation.passed_over:
+        passed_over = f"Passed over: {plan.recommendation.passed_over}."
+        lines += [styled(line, "dim", color) for line in textwrap.wrap(passed_over, width)]
+    return lines
 
 
 def _table(plan: Plan, currency: Currency, width: int, color: bool) -> list[str]:
     """The rows in as many columns as the screen has room for: chosen, never clipped."""
-    fields = list(_FIELDS)
+    limited = any(row.p_meets is not None for row in plan.estimates)
+    fields = [field for field in _FIELDS if limited or field.column.title != "meets"]
     while True:
         cells = _cells(fields, plan.estimates, currency)
         columns = fitted([field.column for field in fields], cells, width)

@@ -184,7 +184,7 @@ def _write_json(rows: list[Row], quarantined: list[dict[str, Any]], today: date)
         "offers": [_record(offer, kind, today) for offer, kind in rows],
         "quarantined": quarantined,
     }
-    json.dump(document, sys.stdout, ensure_ascii=False, indent=1)
+    json.dump(document, sys.stdout, indent=1)
     sys.stdout.write("\n")
 
 

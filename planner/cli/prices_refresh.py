@@ -164,5 +164,5 @@ def _write_json(summary: Summary) -> None:
         "sources": [outcome._asdict() for outcome in summary.outcomes],
         "changes": [change_record(change) for change in summary.changes],
     }
-    json.dump(document, sys.stdout, ensure_ascii=False, indent=1)
+    json.dump(document, sys.stdout, indent=1)
     sys.stdout.write("\n")

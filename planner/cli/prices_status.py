@@ -141,5 +141,5 @@ def _write_json(
         "quarantined": [{"reason": reason, "count": count} for reason, count in reasons.most_common()],
         "notices": list(catalog.notices),
     }
-    json.dump(document, sys.stdout, ensure_ascii=False, indent=1)
+    json.dump(document, sys.stdout, indent=1)
     sys.stdout.write("\n")

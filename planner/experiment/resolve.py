@@ -61,6 +61,7 @@ def resolve_experiment(request: ExperimentRequest) -> Experiment:
     _check_contradictions(request)
     assumptions: list[str] = []
     workload = _workload(request)
+    _check_kind(request, workload)
     work = _work(request, workload, assumptions)
     precision = _choice("precision", request.precision, PRECISIONS)
     if precision is None:
@@ -103,6 +104,19 @@ def _workload(request: ExperimentRequest) -> Workload:
     if request.seq_length is not None and request.seq_length != workload.seq_length:
         workload = at_seq_length(workload, request.seq_length)
     return workload
+
+
+def _check_kind(request: ExperimentRequest, workload: Workload) -> None:
+    """Refuse what the model has no use for: pictures for a language model, adapters for a convolutional network."""
+    if request.lora_rank is not None and workload.seq_length is None:
+        raise InputError(f"--lora-rank is for transformers of token sequences; {workload.name} is none")
+    if request.dataset is None:
+        return
+    data = dataset(request.dataset)
+    if workload.image_size is not None and workload.seq_length is None and data.decode == "text":
+        raise InputError(f"the data set {data.name} is text; {workload.name} takes {workload.sample_unit}s")
+    if workload.seq_length is not None and workload.image_size is None and data.decode in ("jpeg", "volume"):
+        raise InputError(f"the data set {data.name} is images; {workload.name} takes sequences of tokens")
 
 
 def _work(request: ExperimentRequest, workload: Workload, assumptions: list[str]) -> _Work:

@@ -97,7 +97,7 @@ def load_config(path: Path | None = None) -> Config:
     """
     chosen = path or config_path()
     try:
-        if path is None and "GPUPLANNER_CONFIG" not in os.environ and not chosen.is_file():
+        if path is None and "GPUPLANNER_CONFIG" not in os.environ and not chosen.exists():
             return Config()
         text = chosen.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:

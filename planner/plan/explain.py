@@ -63,7 +63,7 @@ def explain(
         crossover_batch=_crossover(experiment, machine, beside) if beside is not None else None,
         sensitivity=tuple(sensitivity(experiment, machine, knowledge)),
         levers=tuple(levers(experiment, machine, knowledge)),
-        stages=_stages(experiment, machine, step),
+        stages=_stages(experiment, machine),
     )
 
 
@@ -140,13 +140,13 @@ def _crossover(experiment: Experiment, machine: Machine, beside: Machine) -> int
     return high
 
 
-def _stages(experiment: Experiment, machine: Machine, step: StepEstimate) -> tuple[Stage, ...]:
+def _stages(experiment: Experiment, machine: Machine) -> tuple[Stage, ...]:
     """What training needs around it: preparing samples, checkpoints, and the rate of forward passes alone."""
     model = StepModel(experiment)
     per_vcpu = decode_rate_per_vcpu(experiment, model.calibration)
     hours = None if per_vcpu is None else experiment.samples_per_epoch / per_vcpu / 3600
-    rate = step.samples_per_s.p50 if step.samples_per_s else None
-    needed = None if rate is None else vcpus_needed(experiment, rate, model.calibration)
+    unfed = StepModel(experiment._replace(dataset=None)).estimate(machine).samples_per_s
+    needed = None if unfed is None else vcpus_needed(experiment, unfed.p50, model.calibration)
     forward = StepModel(experiment, scope="forward").estimate(machine).samples_per_s
     have = "unknown" if machine.vcpus is None else f"{machine.vcpus * machine.num_nodes:g}"
     return (

@@ -2,12 +2,13 @@
 
 from typing import NamedTuple
 
-from planner.errors import InputError
+from planner.errors import InputError, NothingFitsError
 from planner.hardware.presets import machine_from_spec
 from planner.hardware.selection import Selection, parse_selection, resolve_count
 from planner.plan.candidates import Candidate, Tariff
+from planner.plan.config import OWN_PLACES
 from planner.plan.plan import Estimate
-from planner.plan.planning import Answer
+from planner.plan.planning import Answer, numbered
 from planner.plan.search import Row
 from pricing.offer import Offer
 
@@ -38,8 +39,12 @@ class _Instance(NamedTuple):
         )
 
 
-def pick(answer: Answer, providers: tuple[str, ...], on: str | None, rank: int | None) -> Choice:
+def pick(
+    answer: Answer, providers: tuple[str, ...], on: str | None, rank: int | None, *, by_machine: bool = False
+) -> Choice:
     """The machine ``on`` names (the best-ranked of several), the row of ``rank``, or the recommended row.
+
+    ``by_machine``: ranks are those of a table with one row a machine.
 
     An accelerator that no candidate has is taken as a workstation with it. Raises InputError.
     """
@@ -49,9 +54,13 @@ def pick(answer: Answer, providers: tuple[str, ...], on: str | None, rank: int |
     if on is not None:
         return _on(answer, providers, on)
     if rank is not None:
-        if not 1 <= rank <= len(rows):
-            raise InputError(f"--row must be a rank from 1 to {len(rows):,}, not {rank}")
-        return Choice(rows[rank - 1].setting.candidate, rows[rank - 1])
+        by_rank = {shown: index for index, shown in numbered(rows, answer.best, by_machine=by_machine).items()}
+        if rank not in by_rank:
+            raise InputError(f"--row must be a rank from 1 to {len(by_rank):,}, not {rank}")
+        row = rows[by_rank[rank]]
+        return Choice(row.setting.candidate, row)
+    if not rows:
+        raise NothingFitsError("nothing fits or is left to rank; gpuplanner estimate says why")
     if answer.best is None:
         raise InputError("no row may be recommended: say which one with --on or --row")
     return Choice(rows[answer.best].setting.candidate, rows[answer.best])
@@ -78,7 +87,7 @@ def _is_of(estimate: Estimate, candidate: Candidate, offer: Offer | None) -> boo
 
 def _on(answer: Answer, providers: tuple[str, ...], text: str) -> Choice:
     instance = _instance(text, providers)
-    wanted: _Instance | _Accelerators = instance or _Accelerators(parse_selection(text))
+    wanted = instance or _place(text) or _Accelerators(parse_selection(text))
     for row in answer.ranking.rows:
         if wanted.matches(row.setting.candidate, row.offer):
             return Choice(row.setting.candidate, row)
@@ -90,6 +99,22 @@ def _on(answer: Answer, providers: tuple[str, ...], text: str) -> Choice:
             f"no price of {text!r} is known here; gpuplanner estimate --where {instance.provider} lists what is"
         )
     return Choice(_alone(text), None)
+
+
+class _Place(NamedTuple):
+    """'this machine', or the best machine of a place that is not rented."""
+
+    words: str
+
+    def matches(self, candidate: Candidate, offer: Offer | None) -> bool:
+        if self.words == "this machine":
+            return candidate.is_this_machine
+        return candidate.place == self.words
+
+
+def _place(text: str) -> _Place | None:
+    words = text.strip().lower()
+    return _Place(words) if words in ("this machine", *OWN_PLACES) else None
 
 
 class _Accelerators(NamedTuple):

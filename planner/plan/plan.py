@@ -75,10 +75,12 @@ class Estimate(NamedTuple):
 
 
 class Recommendation(NamedTuple):
-    """The rank of the recommended row and the sentence that says what to do."""
+    """The recommended row with its rank, the sentence that says what to do, and why rows before it are passed over."""
 
     rank: int
     sentence: str
+    passed_over: str
+    estimate: Estimate
 
 
 class Plan(NamedTuple):

@@ -9,7 +9,7 @@ from planner.plan.cautions import cautions
 from planner.plan.hint import fit_hint
 from planner.plan.plan import Estimate, Plan, Recommendation
 from planner.plan.question import Question
-from planner.plan.recommend import recommend, why_none
+from planner.plan.recommend import recommend, why_none, why_not_before
 from planner.plan.rows import ranked_estimate, refused_estimate
 from planner.plan.search import ORDINARY_STACKS, Ranking, Refusal, Row, Setting, pareto_front, rank
 from planner.plan.sentence import recommendation_sentence
@@ -58,7 +58,7 @@ def written(
     """
     competition, ranking, best = answered
     rows = ranking.rows
-    ranks = _ranks_by_machine(rows, best) if by_machine else {index: index + 1 for index in range(len(rows))}
+    ranks = numbered(rows, best, by_machine=by_machine)
     shown = list(ranks)[:max_rows] if max_rows else list(ranks)
     if by_machine:
         shown += _best_of_places(rows, list(ranks)[len(shown) :], shown)
@@ -69,7 +69,12 @@ def written(
     if best is None:
         reason = why_none(rows, competition.limits, competition.named)
     else:
-        recommendation = Recommendation(ranks[best], recommendation_sentence(rows[best], competition.limits, now))
+        recommendation = Recommendation(
+            ranks[best],
+            recommendation_sentence(rows[best], competition.limits, now),
+            why_not_before(rows, best, competition.named),
+            ranked_estimate(rows[best], ranks[best], best in front, now),
+        )
     return Plan(
         experiment=experiment,
         generated_at=now,
@@ -83,6 +88,11 @@ def written(
         assumptions=experiment.assumptions + competition.assumptions,
         warnings=(*competition.warnings, *_warnings(experiment, ranking, estimates, recommendation)),
     )
+
+
+def numbered(rows: list[Row], recommended: int | None, *, by_machine: bool) -> dict[int, int]:
+    """Index -> the number under which a row is shown: every offer its own, or one for each machine."""
+    return _ranks_by_machine(rows, recommended) if by_machine else {index: index + 1 for index in range(len(rows))}
 
 
 def _ranks_by_machine(rows: list[Row], recommended: int | None) -> dict[int, int]:
@@ -135,7 +145,10 @@ def _warnings(
     hint = fit_hint(experiment, ranking.refusals, len(ranking.rows))
     if hint is not None:
         yield hint
-    flags = {flag for estimate in estimates for flag in estimate.flags}
-    if "cost_incomplete" in flags:
+    substitutes = {str(row.precision) for row in estimates if "precision_substituted" in row.flags}
+    if substitutes and experiment.precision != "amp":
+        instead = " or ".join(sorted(substitutes))
+        yield f"not every machine shown has {experiment.precision}: those without it run {instead}"
+    if any("cost_incomplete" in estimate.flags for estimate in estimates):
         yield "some rows have a cost that nobody knows in full (cost_incomplete): they are ranked but never recommended"
     yield from cautions(experiment, estimates, recommended.rank if recommended else None)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from planner.hardware.machine import Machine
 from planner.hardware.selection import Selection
 from planner.plan.free_tier import within_limits
 from planner.plan.plan import Place
@@ -14,12 +15,12 @@ class Named(NamedTuple):
     """What the user named, and so may be recommended though it otherwise would not be.
 
     ``places`` of --where (hypothetical machines), ``selection`` of --gpus (other stacks than ordinary PyTorch; and
-    then nothing else), ``regions`` whether --region was given (government regions).
+    then nothing else), ``government`` whether --region names government regions.
     """
 
     places: frozenset[Place]
     selection: Selection | None
-    regions: bool
+    government: bool
 
 
 def recommend(rows: Sequence[Row], limits: Limits, named: Named) -> int | None:
@@ -34,13 +35,29 @@ def why_none(rows: Sequence[Row], limits: Limits, named: Named) -> str:
     """One sentence for an answer without a recommendation."""
     if not rows:
         return "Nothing fits or is left to rank."
+    if named.selection is not None and not any(named.selection.matches(_machine(row)) for row in rows):
+        return "Nothing that --gpus names can be ranked; the reasons stand below."
     if limits.given and next(_allowed(rows, Limits(), named), None) is not None:
         return f"Nothing meets the limits with a probability of {limits.confidence:.0%}; the nearest come first."
-    if all(row.setting.candidate.hypothetical or row.setting.candidate.is_this_machine for row in rows):
-        return "Nobody owns or rents out what is left: name its place (--where workstation) to have it recommended."
+    others = {row.setting.candidate.place for row in rows if row.setting.candidate.hypothetical}
+    if others and all(row.setting.candidate.hypothetical or row.setting.candidate.is_this_machine for row in rows):
+        places = ",".join(sorted(others))
+        return f"What is left is rented out by nobody: name its place (--where {places}) to have it recommended."
     if all(row.setting.candidate.free_tier is not None for row in rows):
         return "What is left is free, but the run may outlast the hours that it is lent for."
     return "No row both runs ordinary PyTorch and has a cost that is known in full."
+
+
+def why_not_before(rows: Sequence[Row], best: int, named: Named) -> str:
+    """Why the rows before the recommended one are passed over: '3 need the code ported'; "" where there are none."""
+    reasons = {_hindrance(row, named): 0 for row in rows[:best]}
+    for row in _first_of_each_machine(rows[:best]):
+        reasons[_hindrance(row, named)] += 1
+    return ", ".join(f"{count} {reason}" for reason, count in reasons.items() if reason)
+
+
+def _first_of_each_machine(rows: Sequence[Row]) -> list[Row]:
+    return list({id(row.setting): row for row in rows}.values())
 
 
 def _allowed(rows: Sequence[Row], limits: Limits, named: Named) -> Iterator[int]:
@@ -50,17 +67,28 @@ def _allowed(rows: Sequence[Row], limits: Limits, named: Named) -> Iterator[int]
 
 
 def _recommendable(row: Row, named: Named) -> bool:
+    return not _hindrance(row, named)
+
+
+def _hindrance(row: Row, named: Named) -> str:
+    """Why the row may not be recommended, as a count would be followed by it; "" where it may."""
     candidate = row.setting.candidate
     if named.selection is not None:
         if not named.selection.matches(candidate.machine):
-            return False
+            return "not named by --gpus"
     elif candidate.machine.accelerator.stack not in ORDINARY_STACKS:
-        return False
-    if row.offer is not None and GOVERNMENT_REGION in row.offer.flags and not named.regions:
-        return False
+        return "need the code ported"
+    if row.offer is not None and GOVERNMENT_REGION in row.offer.flags and not named.government:
+        return "only for a government's suppliers"
     if candidate.free_tier is not None and not within_limits(row.setting.timeline, candidate.free_tier):
-        return False
-    return candidate.tariff.complete and (not candidate.hypothetical or candidate.place in named.places)
+        return "free, but for fewer hours than this takes"
+    if not candidate.tariff.complete:
+        return "with a cost not known in full"
+    return "owned by nobody yet" if candidate.hypothetical and candidate.place not in named.places else ""
+
+
+def _machine(row: Row) -> Machine:
+    return row.setting.candidate.machine
 
 
 def _merit(row: Row, limits: Limits) -> float:

@@ -23,6 +23,8 @@ from pricing.offer import Offer
 
 Sort = Literal["value", "cost", "time"]
 
+LONGEST_RUN_S = 100 * 365.25 * 86400
+TOO_LONG = "it would take more than a hundred years"
 NEVER_FINISHES = "interrupted so often that it would never finish"
 
 ORDINARY_STACKS = frozenset({"cuda", "rocm", "mps", "cpu"})
@@ -126,19 +128,21 @@ def rank(
         rented = candidate.provider is not None
         setting = Setting(candidate, step, timeline(experiment, candidate.machine, step, rented=rented))
         for row in _rows(setting, limits, now):
-            if math.isfinite(row.time_s):
+            if row.time_s <= LONGEST_RUN_S:
                 rows.append(row)
             else:
-                refusals.append(Refusal(candidate, row.offer, step, NEVER_FINISHES))
+                reason = TOO_LONG if math.isfinite(row.time_s) else NEVER_FINISHES
+                refusals.append(Refusal(candidate, row.offer, step, reason))
     rows.sort(key=_order(limits))
     return Ranking(rows, refusals)
 
 
 def _too_small(step: StepEstimate) -> str:
     """Why a step does not fit: the memory it needs, where that is the reason."""
-    if step.memory_required_bytes is None or step.batch_size_per_gpu == 0:
+    required, available = step.memory_required_bytes, step.memory_available_bytes
+    if required is None or available is None or required <= available:
         return step.reason
-    needs = format_bytes(step.memory_required_bytes)
+    needs = format_bytes(required)
     return f"a batch of {step.batch_size_per_gpu} needs {needs} a device, more than it has"
 
 
@@ -174,8 +178,15 @@ def _order(limits: Limits) -> Callable[[Row], tuple[float, ...]]:
     if limits.sort == "cost":
         return lambda row: (row.cost_usd, row.time_s)
     if limits.given:
-        return lambda row: (not meets(row, limits), row.cost_usd, row.time_s)
+        return lambda row: _nearest_first(row, limits)
     return lambda row: (row.value(limits.hour_value_usd),)
+
+
+def _nearest_first(row: Row, limits: Limits) -> tuple[float, ...]:
+    """Rows that meet the limits by cost; then the misses, the likeliest to meet them first."""
+    if meets(row, limits):
+        return (0.0, 0.0, row.cost_usd, row.time_s)
+    return (1.0, -(row.p_meets or 0.0), row.cost_usd, row.time_s)
 
 
 def meets(row: Row, limits: Limits) -> bool:

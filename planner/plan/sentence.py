@@ -7,7 +7,10 @@ from datetime import datetime, timedelta
 from planner.plan.candidates import Candidate
 from planner.plan.cost import cost_interval, price_age
 from planner.plan.search import Limits, Row
+from planner.plan.words import place_of_offer
 from planner.units import format_duration, format_money
+from pricing.age import age_days
+from pricing.offer import Offer
 
 PURCHASE_WORDS = {"on_demand": "on demand", "spot": "spot", "owned": "your own", "reserved": "reserved"}
 
@@ -20,10 +23,18 @@ def recommendation_sentence(row: Row, limits: Limits, now: datetime) -> str:
     finish = now + timedelta(seconds=time_s.p50)
     text = (
         f"Run it on {_where(row)}: {format_duration(time_s.p50)} "
-        f"({format_duration(time_s.p10)}–{format_duration(time_s.p90)}), done {finish:%a %d %b %H:%M}, "
+        f"({format_duration(time_s.p10)}–{format_duration(time_s.p90)}), done {finish:%a %d %b %H:%M %Z}, "
         f"for {format_money(cost.p50)} ({format_money(cost.p10)}–{format_money(cost.p90)})"
     )
-    return f"{text}; {_why(row, limits)}."
+    return f"{text}; {_why(row, limits)}.{_price_note(offer, now)}"
+
+
+def _price_note(offer: Offer | None, now: datetime) -> str:
+    """How old the price is, where it is too old to trust as it stands."""
+    if offer is None or not price_age(offer, now.date()).stale:
+        return ""
+    days = age_days(offer.price_as_of, now.date())
+    return f" The price was seen {days} days ago (gpuplanner prices refresh)."
 
 
 def machine_words(candidate: Candidate) -> str:
@@ -61,7 +72,8 @@ def _where(row: Row) -> str:
         return f"this machine ({machine_words(candidate)})"
     if row.offer is None:
         return f"{candidate.name} ({machine_words(candidate)})"
-    place, bought = row.offer.zone or row.offer.region, PURCHASE_WORDS[row.offer.purchase]
+    place = place_of_offer(row.offer.region, row.offer.zone)
+    bought = PURCHASE_WORDS[row.offer.purchase]
     return f"{candidate.provider} {candidate.instance_type} ({machine_words(candidate)}) in {place}, {bought}"
 
 

@@ -42,10 +42,15 @@ def machine_name(row: Estimate) -> str:
 
 
 def where_words(row: Estimate) -> str:
-    """'aws us-east-1a', or the place of a machine that is not rented."""
+    """'gcp us-central1-a', 'aws us-east-1', or the place of a machine that is not rented."""
     if row.provider is None:
         return row.place
-    return f"{row.provider} {row.zone or row.region or ''}".rstrip()
+    return f"{row.provider} {place_of_offer(row.region, row.zone) or ''}".rstrip()
+
+
+def place_of_offer(region: str | None, zone: str | None) -> str | None:
+    """The zone where it is a name one can ask for; an AWS zone id ('use1-az4') is not, the region is."""
+    return zone if region is not None and zone is not None and zone.startswith(region) else region
 
 
 def gpus_words(row: Estimate) -> str:

@@ -81,11 +81,12 @@ def gather(experiment: Experiment, question: Question, world: World, now: dateti
     ]
     if selection is not None and not any(selection.matches(candidate.machine) for candidate in candidates):
         candidates += _named_in_selection(selection, where, electricity, world.config.ownership)
+    candidates = [_bounded(candidate, question) for candidate in candidates if _affordable(candidate, question)]
     return Competition(
         candidates=candidates,
         limits=question.limits._replace(hour_value_usd=hour_value),
         knowledge=knowledge_with(question.measured, experiment),
-        named=Named(where.named, selection, regions=bool(question.regions)),
+        named=Named(where.named, selection, government=any("gov" in region for region in question.regions)),
         assumptions=(
             *(selection.assumptions if selection else ()),
             *world.local.notes,
@@ -97,6 +98,22 @@ def gather(experiment: Experiment, question: Question, world: World, now: dateti
         ),
         warnings=world.catalog.notices,
     )
+
+
+def _affordable(candidate: Candidate, question: Question) -> bool:
+    """Whether an owned machine costs at most --max-price an hour (offers are filtered singly; this machine stays)."""
+    if question.max_price_usd_per_hour is None or candidate.offers != (None,) or candidate.is_this_machine:
+        return True
+    hourly = candidate.usd_per_hour(None)
+    return hourly is None or hourly <= question.max_price_usd_per_hour
+
+
+def _bounded(candidate: Candidate, question: Question) -> Candidate:
+    """The candidate, without a rank where it is not as many nodes as --num-nodes asks for."""
+    nodes = candidate.machine.num_nodes
+    if question.num_nodes is None or nodes == question.num_nodes or candidate.blocked:
+        return candidate
+    return candidate._replace(blocked=f"it is {nodes} {'node' if nodes == 1 else 'nodes'}, not {question.num_nodes}")
 
 
 def _electricity(question: Question, config: Config) -> ElectricityPrice:

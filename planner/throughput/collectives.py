@@ -17,6 +17,8 @@ from planner.throughput.calibration import Calibration
 from planner.throughput.optimizer import trainable_parameters
 from planner.throughput.precision import DevicePrecision
 
+LARGEST_RING = 16
+
 
 class Traffic(NamedTuple):
     """Bytes of one optimizer step that cross the ring, per device and before the factor (n - 1) / n."""
@@ -111,8 +113,18 @@ def network_bandwidth(network: Network | None, constants: Mapping[str, Any]) -> 
 
 
 def _latency_s(machine: Machine, constants: Mapping[str, Any]) -> float:
-    """Seconds of latency of one all-reduce: a ring has 2 (n - 1) hops inside a node, and as many between nodes."""
+    """Seconds of latency of one all-reduce: a ring has 2 (n - 1) hops inside a node, and as many between nodes.
+
+    Beyond 16 nodes, more than was measured, a double binary tree is taken to be the faster (Jeaugey 2019, "Massively
+    scale your deep learning training with NCCL 2.4"): its hops grow with log2 of the nodes, from where the ring stands.
+    """
     inside = max(1, int(machine.num_gpus))
     rdma = machine.network is not None and machine.network.rdma
     network_hop = constants["network_hop_s_rdma" if rdma else "network_hop_s_tcp"]
-    return float(2 * (inside - 1) * constants["link_hop_s"] + 2 * (machine.num_nodes - 1) * network_hop)
+    return float(2 * (inside - 1) * constants["link_hop_s"] + _hops_between(machine.num_nodes) * network_hop)
+
+
+def _hops_between(num_nodes: int) -> float:
+    """Hops of an all-reduce between nodes: a ring's up to 16 nodes, then those of a tree that starts there."""
+    ring = 2 * (min(num_nodes, LARGEST_RING) - 1)
+    return ring * (1.0 + math.log2(max(num_nodes / LARGEST_RING, 1.0)) / math.log2(LARGEST_RING))

@@ -93,14 +93,15 @@ class StepModel:
         self.kind = kind_of(experiment.workload)
         self._update_loop = update_loop
         self._enforce_memory = enforce_memory
-        self._level = self.calibration.levels[software_level(experiment)]
+        level = self.calibration.levels[software_level(experiment)]
+        self._host_factor = level["host_factor"] * self.calibration.host_factors.get(framework, 1.0)
         self._training_flops = experiment.workload.training_flops_per_sample
         self._work: dict[tuple[bool, bool, int], StepWork] = {}
         self._memory: dict[tuple[bool, bool, int, bool], MemoryModel] = {}
         # Hundreds of machines share a few dozen accelerators, counts and batches: each is timed once.
         self._devices: dict[tuple[Accelerator, float], tuple[DevicePrecision | None, DeviceRates | None]] = {}
         self._device_times: dict[tuple[Accelerator, float, BatchPlan, int], DeviceTime] = {}
-        self._corrections: dict[tuple[Accelerator, bool, tuple[str, ...]], Correction] = {}
+        self._corrections: dict[tuple[Accelerator, str, tuple[str, ...]], Correction] = {}
 
     def estimate(self, machine: Machine) -> StepEstimate:
         """The step on ``machine``: times with P10/P50/P90 when it fits, the reason when it does not."""
@@ -177,7 +178,7 @@ class StepModel:
             optimizer = update.seconds(rates) / owners
             launches += update.kernels
         device = plan.grad_accum_steps * (forward + backward) + optimizer
-        host = launches * rates.host_launch_s * self._level["host_factor"]
+        host = launches * rates.host_launch_s * self._host_factor
         return DeviceTime(
             forward_s=plan.grad_accum_steps * forward,
             backward_s=plan.grad_accum_steps * backward,
@@ -246,10 +247,9 @@ class StepModel:
         )
 
     def _correction(self, accelerator: Accelerator, precision: DevicePrecision, flags: tuple[str, ...]) -> Correction:
-        half = precision.autocast or precision.pure
-        key = (accelerator, half, flags)
+        key = (accelerator, precision.width, flags)
         if key not in self._corrections:
-            subject = subject_of(self.experiment.workload.name, self.lineage, half, accelerator)
+            subject = subject_of(self.experiment.workload.name, self.lineage, precision.width, accelerator)
             self._corrections[key] = self.knowledge.correction(subject, self.kind, flags)
         return self._corrections[key]
 
@@ -290,7 +290,7 @@ def _parts(time: DeviceTime, link: Communication, loading: InputRate, plan: Batc
 
 def _bound_by(parts: StepParts, time: DeviceTime) -> BoundBy:
     """What a faster one of would shorten the step most."""
-    if parts.input_s > 0.1 * parts.total_s:
+    if parts.input_s > 0.0:  # then the loader sets the pace, and faster devices would only wait longer
         return "input"
     device_s = parts.forward_s + parts.backward_s + parts.optimizer_s
     if parts.communication_s > _COMMUNICATION_BINDS * parts.total_s:

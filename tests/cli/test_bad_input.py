@@ -206,3 +206,25 @@ def test_a_cache_directory_that_cannot_be_used(tmp_path: Path, kind: str) -> Non
     result = _command(*RESNET, XDG_CACHE_HOME=str(cache))
     assert result.returncode == 0
     assert result.stderr == ""
+
+
+def test_a_run_of_many_years_has_no_rank(run: Run) -> None:
+    result = run("estimate", "-m", "resnet50", "-e", "1000000", "--where", "laptop")
+    assert result.code in (0, 3)
+    assert "more than a hundred years" in result.out
+
+
+def test_a_terminal_that_is_not_utf8() -> None:
+    code = "from planner.cli.main import run; run()"
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    for output in ("table", "json", "markdown", "csv"):
+        result = subprocess.run(
+            [sys.executable, "-c", code, *RESNET, "-o", output, "-n", "3"],
+            capture_output=True,
+            env=environment,
+            timeout=60,
+            check=False,
+        )
+        assert result.returncode == 0
+        assert result.stderr == b""
+        result.stdout.decode("ascii")

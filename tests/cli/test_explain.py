@@ -101,7 +101,6 @@ def test_it_reads(run: Run, output: str) -> None:
         (("--row", "0"), "--row must be a rank"),
         (("--row", "1000000"), "--row must be a rank"),
         (("--row", "1", "--on", "T4"), "contradict each other"),
-        (("--where", "cluster", "--gpus", "GTX 970:1"), "no row may be recommended"),
     ],
 )
 def test_bad_input(run: Run, arguments: tuple[str, ...], sentence: str) -> None:
@@ -109,3 +108,24 @@ def test_bad_input(run: Run, arguments: tuple[str, ...], sentence: str) -> None:
     assert result.code == 2
     assert sentence in result.err
     assert result.err.count("\n") == 1
+
+
+def test_nothing_left_to_explain_is_exit_3(run: Run) -> None:
+    result = run(*RESNET, "--where", "cluster", "--gpus", "GTX 970:1")
+    assert result.code == 3
+    assert "nothing fits or is left to rank" in result.err
+
+
+def test_a_row_of_the_table_is_the_row_that_is_explained(run: Run) -> None:
+    shown = run("estimate", *RESNET[1:], "-n", "3", "-o", "markdown").out
+    number = next(line for line in shown.splitlines() if "RTX 4090 laptop" in line).split("|")[1].strip()
+    assert "RTX 4090 laptop" in run(*RESNET, "--row", number).out
+
+
+def test_a_place_names_its_best_machine(run: Run) -> None:
+    assert _record(run, "--on", "this machine")["machine"]["name"] == "this machine"
+    assert _record(run, "--on", "laptop")["machine"]["place"] == "laptop"
+
+
+def test_a_machine_without_a_rank_says_so(run: Run) -> None:
+    assert "Not ranked: " in run(*RESNET, "--on", "K80:1").out

@@ -62,13 +62,21 @@ class TestDefaults:
         assert not any("eager" in line for line in resolved("resnet50", **{flag: True}).assumptions)
 
     def test_flags_are_carried_over(self) -> None:
-        experiment = resolved(
-            grad_checkpointing=True, zero_stage=2, lora_rank=8, workers=0, grad_accum_steps=4, channels_last=True
-        )
+        experiment = resolved(grad_checkpointing=True, zero_stage=2, workers=0, grad_accum_steps=4, channels_last=True)
         assert experiment.grad_checkpointing
         assert experiment.channels_last
-        assert (experiment.zero_stage, experiment.lora_rank, experiment.workers) == (2, 8, 0)
+        assert (experiment.zero_stage, experiment.workers) == (2, 0)
         assert experiment.grad_accum_steps == 4
+
+    def test_what_a_model_has_no_use_for_is_refused(self) -> None:
+        with pytest.raises(InputError, match="--lora-rank is for transformers"):
+            resolved(lora_rank=8)
+        with pytest.raises(InputError, match="squad is text; resnet50 takes images"):
+            resolved(dataset="squad")
+        with pytest.raises(InputError, match="imagenet is images; bert-base takes sequences"):
+            resolve_experiment(ExperimentRequest("bert-base", dataset="imagenet", epochs=1))
+        adapted = resolve_experiment(ExperimentRequest("bert-base", dataset="squad", epochs=1, lora_rank=8))
+        assert adapted.lora_rank == 8
 
     def test_precision_and_optimizer_as_people_write_them(self) -> None:
         experiment = resolved(precision=" BF16_pure", optimizer="AdamW")

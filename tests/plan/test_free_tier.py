@@ -33,7 +33,7 @@ from planner.units import SECONDS_PER_HOUR, Interval
 HOUR = SECONDS_PER_HOUR
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 COLAB, KAGGLE, RETIRED = free_tiers()
-FREE = Named(frozenset(), None, regions=False)
+FREE = Named(frozenset(), None, government=False)
 
 
 def line(hours: float, setup_h: float = 0.1, slow: float = 1.0) -> Timeline:

@@ -1,0 +1,5 @@
+"""``python -m planner``: the same as the command ``gpuplanner``."""
+
+from planner.cli.main import run
+
+run()
