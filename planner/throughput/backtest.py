@@ -154,7 +154,7 @@ def reference_of(measurement: Measurement, knowledge: Knowledge, *, on_this_mach
     subject = subject_of(
         measurement.workload.name,
         model.lineage,
-        precision.autocast or precision.pure,
+        precision.width,
         measurement.machine.accelerator,
     )
     return Reference(subject, math.log(measurement.samples_per_s / estimate.samples_per_s.p50), on_this_machine)

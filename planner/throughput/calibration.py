@@ -60,6 +60,7 @@ class Calibration(NamedTuple):
     layouts: Mapping[str, LayoutConstants]
     cpu: Mapping[str, float]
     levels: Mapping[str, Mapping[str, float]]
+    host_factors: Mapping[str, float]
     memory: Mapping[str, float]
     collectives: Mapping[str, Any]
     input: Mapping[str, Any]
@@ -87,6 +88,7 @@ def parse_calibration(table: Mapping[str, Any]) -> Calibration:
         layouts={name: _parse_layout(layout) for name, layout in table["layouts"].items()},
         cpu=table["cpu"],
         levels=table["levels"],
+        host_factors=table["host_factors"],
         memory=table["memory"],
         collectives=table["collectives"],
         input=table["input"],

@@ -1,47 +1,65 @@
 """Evidence: which measurements stand behind an estimate, the offset they give, and how wide the interval must be.
 
-ln(predicted time / measured time) is modelled as a sum of random effects: of the software lineage, of the workload in
-it, of the architecture, of both together, of the accelerator, of the workload on that accelerator. Fitted effects ship
-with their remaining uncertainty; the user's own measurements update them by best linear unbiased prediction (Robinson,
-"That BLUP is a good thing", 1991): never by a raw ratio, since a single reference carries its own noise.
+ln(predicted time / measured time) is modelled as a sum of random effects: of the software lineage, the architecture and
+the accelerator; of the network, of it in a lineage (a workload), in a precision, on an architecture, on an accelerator.
+Fitted effects ship with their remaining uncertainty; the user's own measurements update them by best linear unbiased
+prediction (Robinson, "That BLUP is a good thing", 1991): never by a raw ratio, since a single reference carries its
+own noise.
 """
 
+import json
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
+from planner.errors import DataError
 from planner.hardware.accelerator import Accelerator
 from planner.throughput.calibration import Calibration, load_calibration
 from planner.throughput.device import HostSpeed, architecture_group
 from planner.throughput.estimate import Evidence
 from planner.units import Interval
 
-EFFECT_KINDS = ("software", "workload", "architecture", "workload_architecture", "accelerator", "workload_accelerator")
+NETWORK_EFFECTS = Path(__file__).parent.parent / "data" / "network_effects.jsonl"
+
+GENERAL_KINDS = ("software", "software_architecture", "architecture", "architecture_precision", "accelerator")
+NETWORK_KINDS = ("network", "workload", "workload_precision", "workload_architecture", "workload_accelerator")
+EFFECT_KINDS = (*GENERAL_KINDS, *NETWORK_KINDS)
+
+Effects = Mapping[str, Mapping[str, Sequence[float]]]
 
 
 class Subject(NamedTuple):
-    """What an estimate or a measurement is about, as far as effects are shared: names of its effects."""
+    """What an estimate or a measurement is about, as far as effects are shared: their names, in order."""
 
     software: str
-    workload: str
+    software_architecture: str
     architecture: str
-    workload_architecture: str
+    architecture_precision: str
     accelerator: str
+    network: str
+    workload: str
+    workload_precision: str
+    workload_architecture: str
     workload_accelerator: str
 
 
-def subject_of(workload: str, lineage: str, half: bool, accelerator: Accelerator) -> Subject:
-    """Effects differ between 2-byte and 4-byte arithmetic, and between software lineages ('pytorch', 'tensorflow')."""
-    width = "half" if half else "single"
-    group = architecture_group(accelerator)
-    described = f"{workload.partition('@')[0]}|{lineage}|{width}"
+def subject_of(workload: str, lineage: str, width: str, accelerator: Accelerator) -> Subject:
+    """A workload is a network in a software lineage ('tensorflow-compiled'); ``width`` is half, tf32 or fp32."""
+    network, group = workload.partition("@")[0], architecture_group(accelerator)
+    described = f"{network}|{lineage}"
     return Subject(
         software=f"{lineage}|{width}",
-        workload=described,
-        architecture=f"{group}|{width}",
-        workload_architecture=f"{described}|{group}",
+        software_architecture=f"{lineage}|{group}",
+        architecture=group,
+        architecture_precision=f"{group}|{width}",
         accelerator=accelerator.key,
-        workload_accelerator=f"{described}|{accelerator.key}",
+        network=network,
+        workload=described,
+        workload_precision=f"{described}|{width}",
+        workload_architecture=f"{described}|{group}",
+        workload_accelerator=f"{described}|{width}|{accelerator.key}",
     )
 
 
@@ -89,8 +107,8 @@ class Knowledge(NamedTuple):
 
     def correction(self, subject: Subject, kind: str, flags: Sequence[str]) -> Correction:
         """The offset and the interval for ``subject``; ``kind`` is the workload's class of operations."""
-        effects: Mapping[str, Mapping[str, Sequence[float]]] = self.calibration.offsets["effects"]
-        offset = sum(effects[effect].get(name, (0.0,))[0] for effect, name in zip(EFFECT_KINDS, subject, strict=True))
+        fitted = self._fitted(subject)
+        offset = sum(fitted[effect][0] for effect in fitted)
         for weight, reference in zip(self.weights, self.references, strict=True):
             offset += weight * self._shared(subject, reference.subject)
         evidence = self.evidence(subject)
@@ -99,24 +117,44 @@ class Knowledge(NamedTuple):
 
     def evidence(self, subject: Subject) -> Evidence:
         """The best tier that shipped or own measurements reach for this subject."""
-        own = self.references
+        own, fitted = self.references, self._fitted(subject)
         if any(r.on_this_machine and r.subject.workload_accelerator == subject.workload_accelerator for r in own):
             return "measured_here"
-        effects = self.calibration.offsets["effects"]
-        if _known(subject, "workload_accelerator", effects, own):
+
+        def known(kind: str) -> bool:
+            name = getattr(subject, kind)
+            return kind in fitted or any(getattr(reference.subject, kind) == name for reference in own)
+
+        if known("workload_accelerator"):
             return "measured_same_gpu"
-        if _known(subject, "workload", effects, own):
+        if known("network"):
             return "measured_other_gpu"
-        return "same_architecture" if _known(subject, "architecture", effects, own) else "specs_only"
+        return "same_architecture" if known("architecture") else "specs_only"
+
+    def _fitted(self, subject: Subject) -> dict[str, Sequence[float]]:
+        """Kind -> (mean, remaining sd) of the subject's effects that the shipped measurements say something about."""
+        general: Effects = self.calibration.offsets["effects"]
+        of_network = self._of_network(subject.network)
+        found = {}
+        for kind, name in zip(EFFECT_KINDS, subject, strict=True):
+            value = (of_network if kind in NETWORK_KINDS else general).get(kind, {}).get(name)
+            if value is not None:
+                found[kind] = value
+        return found
+
+    def _of_network(self, network: str) -> Effects:
+        networks: Mapping[str, Effects] | None = self.calibration.offsets.get("networks")
+        return network_effects(network) if networks is None else networks.get(network, {})
 
     def _shared(self, first: Subject, second: Subject) -> float:
         """Covariance of two residuals: the variance left in every effect that both have."""
-        table = self.calibration.offsets
-        return sum(
-            _variance(table, kind, one)
-            for kind, one, other in zip(EFFECT_KINDS, first, second, strict=True)
-            if one == other
-        )
+        fitted, prior = self._fitted(first), self.calibration.offsets["prior_sd"]
+        shared = 0.0
+        for kind, one, other in zip(EFFECT_KINDS, first, second, strict=True):
+            if one == other:
+                sd = fitted[kind][1] if kind in fitted else prior[kind]
+                shared += float(sd) ** 2
+        return shared
 
     def _spread(self, evidence: Evidence, kind: str, flags: Sequence[str]) -> tuple[float, float]:
         """ln(time / P50) at P10 and P90: the tier's quantiles, scaled by kind, widened by independent doubts."""
@@ -132,17 +170,18 @@ class Knowledge(NamedTuple):
         return -math.sqrt(low_variance), math.sqrt(high_variance)
 
 
-def _known(
-    subject: Subject, kind: str, effects: Mapping[str, Mapping[str, object]], references: Sequence[Reference]
-) -> bool:
-    name = getattr(subject, kind)
-    return name in effects[kind] or any(getattr(reference.subject, kind) == name for reference in references)
-
-
-def _variance(table: Mapping[str, Mapping[str, object]], kind: str, name: str) -> float:
-    fitted = table["effects"][kind].get(name)  # type: ignore[attr-defined]
-    sd = fitted[1] if fitted is not None else table["prior_sd"][kind]
-    return float(sd) ** 2  # type: ignore[arg-type]
+@cache
+def network_effects(network: str) -> Effects:
+    """The fitted effects of one network, from its line of the shipped table; empty where nobody measured it."""
+    try:
+        text = NETWORK_EFFECTS.read_text(encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"the fitted offsets (planner/data/{NETWORK_EFFECTS.name}) cannot be read: {error}") from error
+    start = text.find(f'{{"network":"{network}",')
+    if start < 0:
+        return {}
+    line: dict[str, Effects] = json.loads(text[start : text.index("\n", start)])
+    return line["effects"]
 
 
 def solve_symmetric(matrix: list[list[float]], right: list[float]) -> list[float]:

@@ -59,6 +59,8 @@ def read_measurement(row: MeasuredRow, workload: Workload | None = None) -> Meas
     Raises InputError with the reason when the row cannot be understood.
     """
     accelerator = read_accelerator(row.get("gpu") or "")
+    if any(method in (row.get("model") or "").casefold() for method in _ADAPTER_METHODS):
+        raise InputError("fine-tuning of adapters: the row does not state their rank")
     software = read_software(row.get("framework_version") or "", row.get("variant") or "")
     tokens_per_sample = None
     if workload is None:
@@ -76,6 +78,9 @@ def read_measurement(row: MeasuredRow, workload: Workload | None = None) -> Meas
         software=software,
         optimizer=_optimizer(row, workload),
     )
+
+
+_ADAPTER_METHODS = ("lora", "with adapter")
 
 
 @cache
@@ -127,8 +132,10 @@ def read_precision(text: str) -> Precision:
 def read_software(version: str, variant: str) -> Software:
     """Framework lineage and software level from a version and a variant such as 'nhwc' or 'XLAsynthetic'."""
     words, changes = version.casefold(), variant.casefold()
-    before_2 = words.startswith(("pytorch 0.", "pytorch 1.", "pytorch ~1."))
+    before_2 = words.startswith(("pytorch 0.", "pytorch 1.", *_SYNCHRONOUS_LOOPS))
     framework = next((name for name in _FRAMEWORKS if name in words), "pytorch")
+    if framework == "pytorch" and words.startswith(_SYNCHRONOUS_LOOPS):
+        framework = "pytorch-sync"
     return Software(
         framework=_FRAMEWORKS.get(framework, framework),
         channels_last="nhwc" in changes or "channels_last" in changes or "channels-last" in changes,
@@ -138,6 +145,9 @@ def read_software(version: str, variant: str) -> Software:
         stored_scores=before_2 or "ngc" in words or framework in ("tensorflow", "mxnet"),
     )
 
+
+# Versions under which public benchmarks waited for the device after every step, on hosts of 2018 to 2020.
+_SYNCHRONOUS_LOOPS = ("pytorch ~1.x", "pytorch (nvcr 20.10)")
 
 # Longer names first: the first one found in the version string decides.
 _FRAMEWORKS = {

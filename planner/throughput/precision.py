@@ -26,6 +26,13 @@ class DevicePrecision(NamedTuple):
         return 2 if self.pure else 4
 
     @property
+    def width(self) -> str:
+        """What most operands are: 'half', 'tf32' or 'fp32'; measured speeds are compared within a width."""
+        if self.autocast or self.pure:
+            return "half"
+        return "tf32" if self.conv32_flops_per_s > self.vector_flops_per_s else "fp32"
+
+    @property
     def peak_flops_per_s(self) -> float:
         """The peak that MFU is measured against: the matrix rate of the type most of the work runs in."""
         return self.half_flops_per_s if self.autocast or self.pure else self.conv32_flops_per_s

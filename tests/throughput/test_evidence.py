@@ -13,15 +13,14 @@ from tests.throughput.examples import A100, CPU, RTX3090, V100
 def knowledge() -> Knowledge:
     """Shipped knowledge with every fitted effect forgotten: only prior variances are left."""
     shipped = shipped_knowledge()
-    blank: dict[str, dict[str, list[float]]] = {kind: {} for kind in shipped.calibration.offsets["effects"]}
-    offsets = {**shipped.calibration.offsets, "effects": blank}
+    offsets = {**shipped.calibration.offsets, "effects": {}, "networks": {}}
     return shipped._replace(calibration=shipped.calibration._replace(offsets=offsets))
 
 
-HERE = subject_of("resnet50", "pytorch", True, RTX3090)
-SAME_WORKLOAD = subject_of("resnet50", "pytorch", True, A100)
-SAME_GPU = subject_of("vgg16", "pytorch", True, RTX3090)
-STRANGER = subject_of("vgg16", "tensorflow", True, V100)
+HERE = subject_of("resnet50", "pytorch", "half", RTX3090)
+SAME_WORKLOAD = subject_of("resnet50", "pytorch", "half", A100)
+SAME_GPU = subject_of("vgg16", "pytorch", "half", RTX3090)
+STRANGER = subject_of("vgg16", "tensorflow", "half", V100)
 
 
 def offset(known: Knowledge, subject: object) -> float:
@@ -56,7 +55,7 @@ def test_the_tiers_rise_with_what_was_measured() -> None:
     known = knowledge().with_references([Reference(HERE, 0.0)])
     assert known.evidence(HERE) == "measured_same_gpu"
     assert known.evidence(SAME_WORKLOAD) == "measured_other_gpu"
-    assert known.evidence(subject_of("vgg16", "tensorflow", True, RTX3090)) == "same_architecture"
+    assert known.evidence(subject_of("vgg16", "tensorflow", "half", RTX3090)) == "same_architecture"
 
 
 def test_better_evidence_is_never_a_wider_interval() -> None:
@@ -79,9 +78,9 @@ def test_doubts_widen_and_unknown_flags_do_not() -> None:
 
 
 def test_half_and_single_precision_are_different_subjects() -> None:
-    assert subject_of("resnet50", "pytorch", False, A100).workload != SAME_WORKLOAD.workload
-    assert subject_of("resnet50@288", "pytorch", True, A100) == SAME_WORKLOAD
-    assert subject_of("resnet50", "pytorch", False, CPU).architecture == "cpu|single"
+    assert subject_of("resnet50", "pytorch", "tf32", A100).workload_precision != SAME_WORKLOAD.workload_precision
+    assert subject_of("resnet50@288", "pytorch", "half", A100) == SAME_WORKLOAD
+    assert subject_of("resnet50", "pytorch", "fp32", CPU).architecture == "cpu"
 
 
 @given(st.lists(st.floats(-3, 3), min_size=1, max_size=6), st.floats(0.01, 2))

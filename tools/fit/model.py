@@ -71,7 +71,7 @@ def build_features(
     return Features(
         **columns.arrays(),
         launches=np.array(kernels),
-        host_launches=np.array(kernels),
+        host_launches=np.array([k * o.host_factor for k, o in zip(kernels, observations, strict=True)]),
         update_s=np.array([o.update_bytes / o.bandwidth_bytes_per_s for o in observations]),
         log_measured=np.log([o.step_time_s for o in observations]),
         weight=np.array([o.weight for o in observations]),

@@ -27,6 +27,7 @@ class Observation:
     precision: DevicePrecision
     update_bytes: float
     update_kernels: float
+    host_factor: float
     step_time_s: float
     effects: tuple[tuple[str, str], ...] = ()
     groups: dict[str, str] = field(default_factory=dict)

@@ -27,6 +27,16 @@ LARGE_SD = 0.8
 DEVICE_SD = {"kappa2": 0.4, "kappa4": 0.4, "beta": 0.4, "launch": 0.3, "step": 0.5, "optimizer": 0.4}
 
 
+# Random effects that are fitted together with the constants; the others are predicted from the residuals afterwards.
+JOINT_EFFECT_SD = {
+    "software": 0.15,
+    "workload": 0.25,
+    "workload_precision": 0.15,
+    "architecture": 0.1,
+    "accelerator": 0.06,
+}
+
+
 class Parameters:
     """Names with their position, prior mean and prior width."""
 

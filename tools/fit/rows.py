@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,6 @@ from pathlib import Path
 
 from planner.errors import InputError
 from planner.throughput.backtest import experiment_of
-from planner.throughput.batch import BatchPlan
 from planner.throughput.calibration import Calibration
 from planner.throughput.device import architecture_group, device_rates
 from planner.throughput.evidence import EFFECT_KINDS, Knowledge, subject_of
@@ -37,9 +37,9 @@ class Unused:
 
 def read_table(path: Path) -> list[dict[str, str]]:
     """Rows of a CSV file, gzipped or not."""
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-    with opened as handle:
-        return list(csv.DictReader(handle))
+    raw = path.read_bytes()
+    text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
+    return list(csv.DictReader(io.StringIO(text)))
 
 
 def read_records(paths: Iterable[Path]) -> dict[str, Workload]:
@@ -51,10 +51,17 @@ def read_records(paths: Iterable[Path]) -> dict[str, Workload]:
 def observe(
     rows: Iterable[MeasuredRow], records: Mapping[str, Workload], calibration: Calibration
 ) -> tuple[list[Observation], list[Unused]]:
-    """Observations of all rows that can be read; ``records`` replace the zoo's for timm rows of those sizes."""
+    """Observations of all rows that can be read; ``records`` replace the zoo's for timm rows of those sizes.
+
+    Rows that measure something else than they say are left out (see :func:`unfaithful`).
+    """
     observations: list[Observation] = []
     unused: list[Unused] = []
     for row in rows:
+        problem = unfaithful(row)
+        if problem is not None:
+            unused.append(Unused(row, problem))
+            continue
         try:
             measurement = _measurement(row, records)
             observations.append(observation_of(measurement, row, calibration))
@@ -63,13 +70,23 @@ def observe(
     return observations, unused
 
 
+def unfaithful(row: MeasuredRow) -> str | None:
+    """Why a row would teach the wrong thing; None for ordinary rows."""
+    model, source = row["model"].casefold(), row["source"]
+    if source == TIMM and model.startswith(("tresnet", "sequencer")):
+        return "what ran is not what traces: in-place activated batch norm, or an LSTM over image rows"
+    if "no cudnn" in row["framework_version"]:
+        return "runs without cuDNN"
+    if model.startswith("dlrm"):
+        return "the batch column is in thousands, of all GPUs"
+    if model == "gnmt" and row["metric_unit"] == "tokens/s" and float(row["metric_median"]) < 1000:
+        return "the unit is thousands of tokens/s"
+    return None
+
+
 def _measurement(row: MeasuredRow, records: Mapping[str, Workload]) -> Measurement:
-    """The row's measurement; timm rows use the record traced as PyTorch 1.12 ran attention, at the row's image size."""
-    if row["source"] != TIMM:
-        return read_measurement(row)
-    record = records.get(f"{row['model']}@{row['input'].split('x')[0]}")
-    if record is None:
-        raise InputError(f"no record of {row['model']} at {row['input']}")
+    """The row's measurement, of the record traced at the row's own image size where there is one."""
+    record = records.get(f"{row['model']}@{row['input'].split('x')[0]}") if row["source"] == TIMM else None
     return read_measurement(row, record)
 
 
@@ -86,7 +103,7 @@ def observation_of(measurement: Measurement, row: MeasuredRow, calibration: Cali
     plan = model.plan(machine, precision)
     update = update_work(experiment, precision, loop=software.update_loop)
     timed_update = measurement.scope == "step"
-    subject = subject_of(measurement.workload.name, model.lineage, precision.autocast or precision.pure, accelerator)
+    subject = subject_of(measurement.workload.name, model.lineage, precision.width, accelerator)
     return Observation(
         operations=_operations(model, precision, measurement),
         batch_size=plan.batch_size_per_gpu,
@@ -97,9 +114,10 @@ def observation_of(measurement: Measurement, row: MeasuredRow, calibration: Cali
         precision=precision,
         update_bytes=update.traffic_bytes if timed_update else 0.0,
         update_kernels=update.kernels if timed_update else 0.0,
+        host_factor=calibration.host_factors.get(software.framework, 1.0),
         step_time_s=plan.global_batch_size / measurement.samples_per_s,
         effects=tuple(zip(EFFECT_KINDS, subject, strict=True)),
-        groups=_groups(measurement, row, plan),
+        groups={**_groups(measurement, row), "lineage": model.lineage, "width": precision.width},
     )
 
 
@@ -113,7 +131,7 @@ def _operations(model: StepModel, precision: DevicePrecision, measurement: Measu
     )
 
 
-def _groups(measurement: Measurement, row: MeasuredRow, plan: BatchPlan) -> dict[str, str]:
+def _groups(measurement: Measurement, row: MeasuredRow) -> dict[str, str]:
     accelerator = measurement.machine.accelerator
     return {
         "source": row.get("source", ""),

@@ -57,7 +57,13 @@ def solve(features: Features, parameters: Parameters, host_s: float, norm: float
 
 
 def _objective(
-    features: Features, parameters: Parameters, values: Vector, host_s: float, norm: float, precision: Vector, mean: Vector
+    features: Features,
+    parameters: Parameters,
+    values: Vector,
+    host_s: float,
+    norm: float,
+    precision: Vector,
+    mean: Vector,
 ) -> float:
     prediction = predict(features, parameters, values, host_s, norm, slopes=False)
     size = np.abs(prediction.log_corrected - features.log_measured) / NOISE_SD

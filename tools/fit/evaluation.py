@@ -1,0 +1,147 @@
+"""What the model is worth: errors on groups that had no part in a fit, and the intervals that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from planner.throughput.calibration import Calibration
+from tools.fit.constants import fit_constants, residuals
+from tools.fit.effects import predict_offsets, solve_effects
+from tools.fit.folds import Errors, LeftOut, die, errors, family, leave_out, network
+from tools.fit.intervals import kind_factors, tier_quantiles
+from tools.fit.observations import Observation
+from tools.fit.pairs import scaling_pairs
+from tools.fit.parameters import Vector
+from tools.fit.rows import TIMM
+from tools.fit.scaling import Pair, left_out_errors, plausible
+
+FOLDS = 8
+FAMILY_FOLDS = 5
+ROW_FOLDS = 10
+
+
+class Evaluation(NamedTuple):
+    """Error tables by title, and the interval tables."""
+
+    tables: dict[str, dict[str, Errors]]
+    tiers: dict[str, list[float]]
+    kinds: dict[str, float]
+
+
+def evaluate(
+    observations: Sequence[Observation],
+    rows: Sequence[Mapping[str, str]],
+    calibration: Calibration,
+    prior: Mapping[str, Any],
+) -> Evaluation:
+    """Refit without families, dies, networks and rows in turn."""
+    sd, noise = prior["offsets"]["prior_sd"], prior["offsets"]["noise_sd"]
+    by_family = leave_out(observations, family, FAMILY_FOLDS, calibration, prior, sd, noise)
+    by_die = leave_out(observations, die, FOLDS, calibration, prior, sd, noise)
+    by_network = leave_out(observations, network, FOLDS, calibration, prior, sd, noise)
+    by_row = _leave_rows_out(observations, calibration, prior, sd, noise)
+    timm = np.array([o.groups["source"] == TIMM for o in observations])
+    judged = np.array([_is_judged(o) for o in observations])
+    tables = {
+        "Unseen model families (timm, RTX 3090, AMP training)": {
+            layout.upper(): errors(by_family.general_offsets[timm & _where(observations, layout)])
+            for layout in ("nchw", "nhwc")
+        },
+        "Unseen accelerators (single GPU, step with optimizer, tiers A and B, without timm)": _by_offsets(
+            by_die, judged
+        ),
+        "The same, by source, with workload and architecture offsets": _by(observations, "source", by_die, judged),
+        "The same, by accelerator": _by(observations, "gpu", by_die, judged),
+        "Unseen networks, accelerator and software known": {"all but timm": errors(by_network.all_offsets[~timm])},
+        "One reference measurement on another GPU of the same architecture": {
+            "same architecture": errors(_from_one_reference(observations, by_die.constants_only, judged, sd, noise))
+        },
+        "Scaling from the measured 1-GPU rate, 2-16 GPUs, left out by GPU model": _scaling(rows, calibration, prior),
+    }
+    residuals_by_tier = {
+        "measured_same_gpu": by_row,
+        "measured_other_gpu": by_die.all_offsets[judged],
+        "same_architecture": np.concatenate([by_family.general_offsets[timm], by_network.general_offsets[judged]]),
+        "specs_only": by_die.general_offsets[judged],
+    }
+    return Evaluation(tables, tier_quantiles(residuals_by_tier), kind_factors(observations, by_network.general_offsets))
+
+
+def _is_judged(observation: Observation) -> bool:
+    groups = observation.groups
+    return groups["source"] != TIMM and groups["scope"] == "step" and groups["tier"] in ("A", "B")
+
+
+def _where(observations: Sequence[Observation], layout: str) -> Any:
+    return np.array([o.layout == layout for o in observations])
+
+
+def _by_offsets(left_out: LeftOut, members: Any) -> dict[str, Errors]:
+    return {
+        "constants only": errors(left_out.constants_only[members]),
+        "network and software offsets": errors(left_out.network_offsets[members]),
+        "all offsets": errors(left_out.all_offsets[members]),
+    }
+
+
+def _by(observations: Sequence[Observation], group: str, left_out: LeftOut, members: Any) -> dict[str, Errors]:
+    names = np.array([o.groups[group] for o in observations])
+    return {str(name): errors(left_out.all_offsets[members & (names == name)]) for name in sorted(set(names[members]))}
+
+
+def _leave_rows_out(
+    observations: Sequence[Observation],
+    calibration: Calibration,
+    prior: Mapping[str, Any],
+    sd: Mapping[str, float],
+    noise: float,
+) -> Vector:
+    """Residuals with each tenth of the rows left out of the offsets; rows whose network and accelerator are known."""
+    constants = fit_constants(observations, calibration, prior)
+    plain = residuals(observations, constants, calibration)
+    left = []
+    fold_of = np.arange(len(observations)) % ROW_FOLDS
+    for fold in range(ROW_FOLDS):
+        known, held = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
+        training = [observations[i] for i in known]
+        names = {o.effects[-1] for o in training}
+        held = np.array([i for i in held if observations[i].effects[-1] in names], dtype=np.int64)
+        solved = solve_effects(training, plain[known], sd, noise)
+        left.append(plain[held] - predict_offsets(solved, training, [observations[i] for i in held], sd))
+    return np.concatenate(left)
+
+
+def _from_one_reference(
+    observations: Sequence[Observation], plain: Vector, members: Any, sd: Mapping[str, float], noise: float
+) -> Vector:
+    """Residuals where the same workload in the same precision was measured once on another die of the architecture."""
+    judged = [int(i) for i in np.flatnonzero(members)]
+    effects = {i: dict(observations[i].effects) for i in judged}
+    shared = sum(sd[kind] ** 2 for kind in sd if kind not in ("accelerator", "workload_accelerator"))
+    weight = shared / (sum(value**2 for value in sd.values()) + noise**2)
+    left = []
+    for i in judged:
+        mine = effects[i]
+        others = [
+            j
+            for j in judged
+            if die(observations[j]) != die(observations[i])
+            and effects[j]["workload_precision"] == mine["workload_precision"]
+            and effects[j]["architecture"] == mine["architecture"]
+        ]
+        left += [plain[i] - weight * plain[j] for j in others]
+    return np.array(left)
+
+
+def _scaling(
+    rows: Sequence[Mapping[str, str]], calibration: Calibration, prior: Mapping[str, Any]
+) -> dict[str, Errors]:
+    pairs: list[Pair] = plausible(scaling_pairs(rows))
+    perfect = np.log([pair.single_s / pair.several_s for pair in pairs])
+    return {
+        "perfect scaling": errors(perfect),
+        "ring with overlap": errors(left_out_errors(pairs, calibration, prior["collectives"])),
+    }

@@ -1,0 +1,106 @@
+"""Groups left out: by model family, by die, by network; and the errors that remain."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from planner.throughput.calibration import Calibration
+from planner.throughput.evidence import GENERAL_KINDS
+from tools.fit.constants import fit_constants, residuals
+from tools.fit.effects import predict_offsets, solve_effects
+from tools.fit.observations import Observation
+from tools.fit.parameters import Vector
+
+_SAME_DIE = {
+    "A100": "A100",
+    "V100": "V100",
+    "H100": "H100",
+    "QuadroRTX6000": "TU102",
+    "QuadroRTX8000": "TU102",
+    "TITAN-RTX": "TU102",
+}
+# Effects that need no measurement on the accelerator or its architecture.
+WITHOUT_DEVICE = ("software", "network", "workload", "workload_precision")
+
+
+class LeftOut(NamedTuple):
+    """ln(predicted / measured time) of each observation, predicted without its group; by what offsets were allowed."""
+
+    constants_only: Vector
+    network_offsets: Vector
+    general_offsets: Vector
+    all_offsets: Vector
+
+
+def die(observation: Observation) -> str:
+    """Accelerators of one die are one fold, whatever their memory, form or label."""
+    key = observation.groups["gpu"]
+    return next((name for prefix, name in _SAME_DIE.items() if key.startswith(prefix)), key)
+
+
+def family(observation: Observation) -> str:
+    return observation.groups["family"]
+
+
+def network(observation: Observation) -> str:
+    return dict(observation.effects)["network"]
+
+
+def split(groups: Sequence[str], count: int) -> Iterator[tuple[list[int], list[int]]]:
+    """(training, held-out) positions of ``count`` folds; a group is in one fold, by a hash of its name."""
+    fold_of = np.array([zlib.crc32(group.encode()) % count for group in groups])
+    for fold in range(count):
+        held = np.flatnonzero(fold_of == fold)
+        if len(held):
+            yield list(np.flatnonzero(fold_of != fold)), list(held)
+
+
+def leave_out(
+    observations: Sequence[Observation],
+    group_of: Callable[[Observation], str],
+    count: int,
+    calibration: Calibration,
+    prior: Mapping[str, Any],
+    sd: Mapping[str, float],
+    noise_sd: float,
+) -> LeftOut:
+    """Refit everything without each fold's groups and predict them."""
+    results = LeftOut(*(np.zeros(len(observations)) for _ in range(4)))
+    for training, held in split([group_of(o) for o in observations], count):
+        known, unknown = [observations[i] for i in training], [observations[i] for i in held]
+        constants = fit_constants(known, calibration, prior)
+        solved = solve_effects(known, residuals(known, constants, calibration), sd, noise_sd)
+        plain = residuals(unknown, constants, calibration)
+        without_device = {kind: value for kind, value in sd.items() if kind in WITHOUT_DEVICE}
+        general = {kind: value for kind, value in sd.items() if kind in GENERAL_KINDS}
+        results.constants_only[held] = plain
+        results.network_offsets[held] = plain - predict_offsets(solved, known, unknown, without_device)
+        results.general_offsets[held] = plain - predict_offsets(solved, known, unknown, general)
+        results.all_offsets[held] = plain - predict_offsets(solved, known, unknown, sd)
+    return results
+
+
+class Errors(NamedTuple):
+    """Of samples/s: |predicted / measured - 1| and ln(predicted / measured)."""
+
+    n: int
+    mean: float
+    median: float
+    p90: float
+    bias: float
+
+
+def errors(log_residuals: Vector) -> Errors:
+    """Errors of samples/s from ln(predicted / measured time)."""
+    ape = np.abs(np.expm1(-log_residuals))
+    return Errors(
+        n=len(ape),
+        mean=float(ape.mean()),
+        median=float(np.median(ape)),
+        p90=float(np.quantile(ape, 0.9)),
+        bias=float(-log_residuals.mean()),
+    )

@@ -1,0 +1,121 @@
+"""Fit the throughput model on measured rows; write planner/data/calibration.json, network_effects.jsonl and docs/model.md.
+
+    python tools/fit_throughput.py --shared DIR [--records FILE ...] [--check]
+
+``--shared`` is the directory with ``data/throughput.csv.gz``; ``--records`` are workload records (JSON lines) named
+'model@size' for timm rows at sizes the zoo lacks. The same inputs give the same bytes. ``--check`` fits and compares
+instead of writing (exit 1 on a difference).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from planner.throughput.calibration import CALIBRATION, Calibration, parse_calibration  # noqa: E402
+from planner.throughput.evidence import NETWORK_EFFECTS  # noqa: E402
+from tools.fit.compilation import fused_bytes_factor  # noqa: E402
+from tools.fit.constants import fit_constants, residuals  # noqa: E402
+from tools.fit.effects import fitted_effects, general_table, network_table, solve_effects  # noqa: E402
+from tools.fit.evaluation import evaluate  # noqa: E402
+from tools.fit.observations import Observation  # noqa: E402
+from tools.fit.pairs import compiled_pairs, scaling_pairs  # noqa: E402
+from tools.fit.parameters import load_prior  # noqa: E402
+from tools.fit.report import with_error_tables  # noqa: E402
+from tools.fit.rows import observe, read_records, read_table  # noqa: E402
+from tools.fit.scaling import fit_collectives, plausible  # noqa: E402
+from tools.fit.tables import with_constants  # noqa: E402
+
+DOCUMENT = ROOT / "docs" / "model.md"
+
+
+def main() -> int:
+    options = _options()
+    rows = read_table(options.shared / "data" / "throughput.csv.gz")
+    prior = load_prior()
+    calibration = parse_calibration(prior)
+    single = [row for row in rows if row["n_gpus"] == "1"]
+    observations, unused = observe(single, read_records(options.records), calibration)
+    print(f"{len(observations):,} observations, {len(unused):,} single-GPU rows unused")
+    table = fit_table(observations, rows, calibration, prior)
+    evaluation = evaluate(observations, rows, parse_calibration(table), prior)
+    table["intervals"] = {**prior["intervals"], "tiers": evaluation.tiers, "kinds": evaluation.kinds}
+    outputs = {
+        CALIBRATION: json.dumps(table, indent=1) + "\n",
+        NETWORK_EFFECTS: _network_lines(observations, parse_calibration(table), prior),
+        DOCUMENT: with_error_tables(DOCUMENT.read_text(encoding="utf-8"), evaluation, len(observations)),
+    }
+    return _compare(outputs) if options.check else _write(outputs)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--shared", type=Path, required=True, help="directory with data/throughput.csv.gz")
+    parser.add_argument("--records", type=Path, nargs="*", default=[], help="records of timm models at other sizes")
+    parser.add_argument("--check", action="store_true", help="compare with the shipped tables, write nothing")
+    options = parser.parse_args()
+    if not (options.shared / "data" / "throughput.csv.gz").exists():
+        parser.error(f"{options.shared} has no data/throughput.csv.gz")
+    return options
+
+
+def fit_table(
+    observations: list[Observation], rows: list[dict[str, str]], calibration: Calibration, prior: dict[str, Any]
+) -> dict[str, Any]:
+    """The calibration table without intervals: constants, effects, compilation, collectives, provenance."""
+    constants = fit_constants(observations, calibration, prior)
+    table = with_constants(prior, constants.parameters, constants.values)
+    sd, noise = prior["offsets"]["prior_sd"], prior["offsets"]["noise_sd"]
+    solved = solve_effects(observations, residuals(observations, constants, calibration), sd, noise)
+    effects = general_table(fitted_effects(solved, observations, sd))
+    table["offsets"] = {**prior["offsets"], "effects": effects}
+    fused = fused_bytes_factor(compiled_pairs(rows), parse_calibration(table))
+    table["levels"] = {**prior["levels"], "compiled": {**prior["levels"]["compiled"], "fused_bytes_factor": fused}}
+    pairs = plausible(scaling_pairs(rows))
+    table["collectives"] = fit_collectives(pairs, parse_calibration(table), prior["collectives"])
+    table["provenance"] = {
+        **prior["provenance"],
+        "fitted_by": "tools/fit_throughput.py",
+        "observations": len(observations),
+        "scaling_pairs": len(pairs),
+        "sources": sorted({o.groups["source"] for o in observations}),
+    }
+    return table
+
+
+def _network_lines(observations: list[Observation], calibration: Calibration, prior: dict[str, Any]) -> str:
+    """One line a network: its effects, as ``planner.throughput.evidence.network_effects`` reads them."""
+    sd, noise = prior["offsets"]["prior_sd"], prior["offsets"]["noise_sd"]
+    constants = fit_constants(observations, calibration, prior)
+    solved = solve_effects(observations, residuals(observations, constants, calibration), sd, noise)
+    table = network_table(fitted_effects(solved, observations, sd))
+    lines = (json.dumps({"network": name, "effects": table[name]}, separators=(",", ":")) for name in sorted(table))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _write(outputs: dict[Path, str]) -> int:
+    for path, text in outputs.items():
+        path.write_text(text, encoding="utf-8")
+        print(f"wrote {path.relative_to(ROOT)}: {len(text):,} characters")
+    return 0
+
+
+def _compare(outputs: dict[Path, str]) -> int:
+    different = [path for path, text in outputs.items() if path.read_text(encoding="utf-8") != text]
+    for path in different:
+        print(f"{path.relative_to(ROOT)} is not what the fit gives", file=sys.stderr)
+    return 1 if different else 0
+
+
+if __name__ == "__main__":
+    np.seterr(all="raise", under="ignore")
+    raise SystemExit(main())
