@@ -1,4 +1,4 @@
-"""Fit the throughput model on measured rows; write planner/data/calibration.json, network_effects.jsonl and docs/model.md.
+"""Fit the throughput model on measured rows: planner/data/{calibration.json,network_effects.jsonl}, docs/model.md.
 
     python tools/fit_throughput.py --shared DIR [--records FILE ...] [--check]
 
@@ -13,7 +13,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from tools.fit.compilation import fused_bytes_factor  # noqa: E402
 from tools.fit.constants import fit_constants, residuals  # noqa: E402
 from tools.fit.effects import fitted_effects, general_table, network_table, solve_effects  # noqa: E402
 from tools.fit.evaluation import evaluate  # noqa: E402
+from tools.fit.jobs import Job, read_jobs  # noqa: E402
 from tools.fit.observations import Observation  # noqa: E402
 from tools.fit.pairs import compiled_pairs, scaling_pairs  # noqa: E402
 from tools.fit.parameters import load_prior  # noqa: E402
@@ -46,12 +47,12 @@ def main() -> int:
     single = [row for row in rows if row["n_gpus"] == "1"]
     observations, unused = observe(single, read_records(options.records), calibration)
     print(f"{len(observations):,} observations, {len(unused):,} single-GPU rows unused")
-    table = fit_table(observations, rows, calibration, prior)
-    evaluation = evaluate(observations, rows, parse_calibration(table), prior)
-    table["intervals"] = {**prior["intervals"], "tiers": evaluation.tiers, "kinds": evaluation.kinds}
+    fit = fit_all(observations, rows, calibration, prior)
+    evaluation = evaluate(observations, fit.jobs, rows, parse_calibration(fit.table), prior)
+    table = {**fit.table, "intervals": {**prior["intervals"], "tiers": evaluation.tiers, "kinds": evaluation.kinds}}
     outputs = {
         CALIBRATION: json.dumps(table, indent=1) + "\n",
-        NETWORK_EFFECTS: _network_lines(observations, parse_calibration(table), prior),
+        NETWORK_EFFECTS: _network_lines(fit.networks),
         DOCUMENT: with_error_tables(DOCUMENT.read_text(encoding="utf-8"), evaluation, len(observations)),
     }
     return _compare(outputs) if options.check else _write(outputs)
@@ -68,38 +69,45 @@ def _options() -> argparse.Namespace:
     return options
 
 
-def fit_table(
+class Fit(NamedTuple):
+    """The calibration table without intervals, the effects by network, and the jobs that had a part in them."""
+
+    table: dict[str, Any]
+    networks: dict[str, dict[str, Any]]
+    jobs: list[Job]
+
+
+def fit_all(
     observations: list[Observation], rows: list[dict[str, str]], calibration: Calibration, prior: dict[str, Any]
-) -> dict[str, Any]:
-    """The calibration table without intervals: constants, effects, compilation, collectives, provenance."""
+) -> Fit:
+    """Constants, compilation, collectives, and then the effects of what they leave."""
     constants = fit_constants(observations, calibration, prior)
     table = with_constants(prior, constants.parameters, constants.values)
-    sd, noise = prior["offsets"]["prior_sd"], prior["offsets"]["noise_sd"]
-    solved = solve_effects(observations, residuals(observations, constants, calibration), sd, noise)
-    effects = general_table(fitted_effects(solved, observations, sd))
-    table["offsets"] = {**prior["offsets"], "effects": effects}
     fused = fused_bytes_factor(compiled_pairs(rows), parse_calibration(table))
     table["levels"] = {**prior["levels"], "compiled": {**prior["levels"]["compiled"], "fused_bytes_factor": fused}}
     pairs = plausible(scaling_pairs(rows))
     table["collectives"] = fit_collectives(pairs, parse_calibration(table), prior["collectives"])
+    jobs = read_jobs(rows, parse_calibration(table))
+    everything = [*observations, *jobs]
+    left = np.concatenate([residuals(observations, constants, calibration), [job.residual for job in jobs]])
+    sd = prior["offsets"]["prior_sd"]
+    effects = fitted_effects(solve_effects(everything, left, sd, prior["offsets"]["noise_sd"]), everything, sd)
+    table["offsets"] = {**prior["offsets"], "effects": general_table(effects)}
     table["provenance"] = {
         **prior["provenance"],
         "fitted_by": "tools/fit_throughput.py",
         "observations": len(observations),
+        "jobs": len(jobs),
         "scaling_pairs": len(pairs),
-        "sources": sorted({o.groups["source"] for o in observations}),
+        "sources": sorted({o.groups["source"] for o in everything}),
     }
-    return table
+    return Fit(table, network_table(effects), jobs)
 
 
-def _network_lines(observations: list[Observation], calibration: Calibration, prior: dict[str, Any]) -> str:
+def _network_lines(networks: dict[str, dict[str, Any]]) -> str:
     """One line a network: its effects, as ``planner.throughput.evidence.network_effects`` reads them."""
-    sd, noise = prior["offsets"]["prior_sd"], prior["offsets"]["noise_sd"]
-    constants = fit_constants(observations, calibration, prior)
-    solved = solve_effects(observations, residuals(observations, constants, calibration), sd, noise)
-    table = network_table(fitted_effects(solved, observations, sd))
-    lines = (json.dumps({"network": name, "effects": table[name]}, separators=(",", ":")) for name in sorted(table))
-    return "".join(f"{line}\n" for line in lines)
+    entries = ({"network": name, "effects": networks[name]} for name in sorted(networks))
+    return "".join(json.dumps(entry, separators=(",", ":")) + "\n" for entry in entries)
 
 
 def _write(outputs: dict[Path, str]) -> int:

@@ -114,16 +114,28 @@ def predict_row(row: MeasuredRow, knowledge: Knowledge) -> BacktestRow:
 
 
 def predict(measurement: Measurement, knowledge: Knowledge) -> StepEstimate:
-    """The estimate for exactly what was measured: its batch, software, scope; memory never refuses it."""
-    model = StepModel(
-        experiment_of(measurement),
+    """The estimate for exactly what was measured: its batch, software, scope; memory never refuses it.
+
+    A sharded run whose batch does not fit is taken to have checkpointed its activations rather than accumulated.
+    """
+    experiment = experiment_of(measurement)
+    estimate = _model(measurement, experiment, knowledge).estimate(measurement.machine)
+    if measurement.software.sharded and "memory_exceeded" in estimate.flags:
+        recomputing = experiment._replace(grad_checkpointing=True)
+        estimate = _model(measurement, recomputing, knowledge).estimate(measurement.machine)
+        estimate = estimate._replace(flags=(*estimate.flags, "checkpointing_assumed"))
+    return estimate
+
+
+def _model(measurement: Measurement, experiment: Experiment, knowledge: Knowledge) -> StepModel:
+    return StepModel(
+        experiment,
         knowledge,
         scope=measurement.scope,
         framework=measurement.software.framework,
         update_loop=measurement.software.update_loop,
         enforce_memory=False,
     )
-    return model.estimate(measurement.machine)
 
 
 def experiment_of(measurement: Measurement) -> Experiment:
@@ -138,9 +150,11 @@ def experiment_of(measurement: Measurement) -> Experiment:
         precision=measurement.precision,
         optimizer=measurement.optimizer,
         batch_size_per_gpu=measurement.batch_size_per_gpu,
+        grad_accum_steps=measurement.grad_accum_steps if measurement.batch_size_per_gpu is not None else None,
         channels_last=software.channels_last,
         compiled=software.compiled,
         tuned=software.tuned,
+        zero_stage=3 if software.sharded and measurement.machine.devices > 1 else 0,
     )
 
 

@@ -67,7 +67,8 @@ def communicate(
     latency = _latency_s(machine, constants) * math.ceil(passes / 2 / constants["bucket_bytes"])
     total = passes * per_byte + latency
     hiding = micro_step_s * (accumulation if experiment.zero_stage >= 3 else 1)
-    exposed = max(total - constants["overlap_share"] * hiding, constants["exposed_floor"] * total)
+    overlap = constants["overlap_share_sharded" if experiment.zero_stage >= 3 else "overlap_share"]
+    exposed = max(total - overlap * hiding, constants["exposed_floor"] * total)
     contention = constants["contention_per_doubling"] * math.log2(devices) * micro_step_s * accumulation
     return Communication(total, exposed + contention, flags)
 

@@ -12,7 +12,7 @@ from planner.errors import InputError, UnknownNameError
 from planner.experiment.experiment import Optimizer, Precision
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.catalog import resolve
-from planner.hardware.interconnect import default_link
+from planner.hardware.interconnect import Network, default_link
 from planner.hardware.machine import Machine
 from planner.throughput.estimate import Scope
 from planner.workloads.attention import with_stored_scores
@@ -29,7 +29,7 @@ class Software(NamedTuple):
     """What ran the model: ``framework`` is its lineage ('pytorch', 'tensorflow' ...), then its software level.
 
     ``update_loop`` is an optimizer that loops over tensors, ``stored_scores`` attention without a fused kernel: both as
-    PyTorch did them before 2.0.
+    PyTorch did them before 2.0. ``sharded`` is FSDP or ZeRO stage 3.
     """
 
     framework: str = "pytorch"
@@ -38,6 +38,7 @@ class Software(NamedTuple):
     tuned: bool = False
     update_loop: bool = False
     stored_scores: bool = False
+    sharded: bool = False
 
 
 class Measurement(NamedTuple):
@@ -51,6 +52,7 @@ class Measurement(NamedTuple):
     scope: Scope
     software: Software
     optimizer: Optimizer
+    grad_accum_steps: int = 1
 
 
 def read_measurement(row: MeasuredRow, workload: Workload | None = None) -> Measurement:
@@ -77,7 +79,19 @@ def read_measurement(row: MeasuredRow, workload: Workload | None = None) -> Meas
         scope=_scope(row),
         software=software,
         optimizer=_optimizer(row, workload),
+        grad_accum_steps=_accumulation(workload, step_batch),
     )
+
+
+# NVIDIA's Transformer-XL scripts train with these global batches and split what does not fit into chunks; that measured
+# rates scale to 8 GPUs at 0.99 over PCIe shows that gradients cross once in many chunks.
+_CHUNKED_GLOBAL_BATCH = {"transformer-xl-base": 256, "transformer-xl-large": 128}
+
+
+def _accumulation(workload: Workload, step_batch: int | None) -> int:
+    """Micro steps of one optimizer step, where the benchmark's scripts are known to accumulate."""
+    recipe = _CHUNKED_GLOBAL_BATCH.get(workload.name.partition("@")[0])
+    return 1 if recipe is None or not step_batch else max(recipe // step_batch, 1)
 
 
 _ADAPTER_METHODS = ("lora", "with adapter")
@@ -142,6 +156,7 @@ def read_software(version: str, variant: str) -> Software:
         compiled=any(mark in changes or mark in words for mark in ("xla", "dynamo", "compile", "inductor")),
         tuned=" ngc " in f" {words} " or "nemo container" in words or "tuned" in changes,
         update_loop=before_2,
+        sharded=any(mark in f"{words} {changes}" for mark in ("fsdp", "zero3", "zero-3", "torchtitan")),
         stored_scores=before_2 or "ngc" in words or framework in ("tensorflow", "mxnet"),
     )
 
@@ -240,7 +255,21 @@ def _machine(row: MeasuredRow, accelerator: Accelerator) -> Machine:
     bridge = "nvlink" in row.get("variant", "").casefold() and accelerator.nvlink_bytes_per_s is not None
     per_node = total // nodes
     link = default_link(accelerator, per_node, bridge=bridge and accelerator.form_factor not in ("SXM", "superchip"))
-    return Machine(accelerator.name, accelerator, per_node, nodes, link=link)
+    network = _usual_network(accelerator) if nodes > 1 else None
+    return Machine(accelerator.name, accelerator, per_node, nodes, link=link, network=network)
+
+
+# Nodes of eight modules as they are usually built: DGX-1 with 4 x EDR, Azure ND A100 v4 with 8 x HDR, ND H100 v5 with
+# 8 x NDR InfiniBand (planner/data/networks.csv), bytes/s of a node.
+_USUAL_NETWORKS = {"Volta": 50e9, "Ampere": 200e9, "Hopper": 400e9, "Blackwell": 400e9}
+
+
+def _usual_network(accelerator: Accelerator) -> Network | None:
+    """The network of published runs on several nodes, which rows do not name; None for other than modules."""
+    bandwidth = _USUAL_NETWORKS.get(accelerator.architecture)
+    if bandwidth is None or accelerator.form_factor not in ("SXM", "superchip"):
+        return None
+    return Network(f"usual for {accelerator.architecture} nodes", bandwidth, rdma=True)
 
 
 def _count(row: MeasuredRow, column: str, default: int) -> int:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.throughput.evidence import EFFECT_KINDS, NETWORK_KINDS
-from tools.fit.observations import Observation
 from tools.fit.parameters import Vector
 
 Matrix = NDArray[np.float64]
 # Residuals beyond this many noise widths are believed less and less (a Student-like noise variance).
 OUTLIER_AT = 1.5
+
+
+class HasEffects(Protocol):
+    """An observation of one device, or a job of many: what it shares with others, as (kind, name) in order."""
+
+    @property
+    def effects(self) -> tuple[tuple[str, str], ...]: ...
 
 
 class FittedEffects(NamedTuple):
@@ -30,7 +36,7 @@ class Solved(NamedTuple):
     inverse: Matrix
 
 
-def covariance(first: Sequence[Observation], second: Sequence[Observation], sd: Mapping[str, float]) -> Matrix:
+def covariance(first: Sequence[HasEffects], second: Sequence[HasEffects], sd: Mapping[str, float]) -> Matrix:
     """Sum over kinds of sd^2 where two observations share the effect."""
     total = np.zeros((len(first), len(second)))
     for position, kind in enumerate(EFFECT_KINDS):
@@ -42,7 +48,7 @@ def covariance(first: Sequence[Observation], second: Sequence[Observation], sd: 
 
 
 def solve_effects(
-    observations: Sequence[Observation], residuals: Vector, sd: Mapping[str, float], noise_sd: float
+    observations: Sequence[HasEffects], residuals: Vector, sd: Mapping[str, float], noise_sd: float
 ) -> Solved:
     """Weights with which the observations' residuals predict others; outliers get more noise."""
     shared = covariance(observations, observations, sd)
@@ -56,14 +62,14 @@ def solve_effects(
 
 
 def predict_offsets(
-    solved: Solved, training: Sequence[Observation], wanted: Sequence[Observation], sd: Mapping[str, float]
+    solved: Solved, training: Sequence[HasEffects], wanted: Sequence[HasEffects], sd: Mapping[str, float]
 ) -> Vector:
     """Offsets of ``wanted`` from the training residuals."""
     offsets: Vector = covariance(wanted, training, sd) @ solved.weights
     return offsets
 
 
-def fitted_effects(solved: Solved, training: Sequence[Observation], sd: Mapping[str, float]) -> FittedEffects:
+def fitted_effects(solved: Solved, training: Sequence[HasEffects], sd: Mapping[str, float]) -> FittedEffects:
     """Every effect's mean and remaining sd given the training residuals."""
     values: dict[str, dict[str, tuple[float, float]]] = {}
     for position, kind in enumerate(EFFECT_KINDS):

@@ -9,9 +9,10 @@ import numpy as np
 
 from planner.throughput.calibration import Calibration
 from tools.fit.constants import fit_constants, residuals
-from tools.fit.effects import predict_offsets, solve_effects
-from tools.fit.folds import Errors, LeftOut, die, errors, family, leave_out, network
+from tools.fit.effects import HasEffects, predict_offsets, solve_effects
+from tools.fit.folds import Errors, LeftOut, die, errors, family, leave_out, network, split
 from tools.fit.intervals import kind_factors, tier_quantiles
+from tools.fit.jobs import Job
 from tools.fit.observations import Observation
 from tools.fit.pairs import scaling_pairs
 from tools.fit.parameters import Vector
@@ -21,6 +22,7 @@ from tools.fit.scaling import Pair, left_out_errors, plausible
 FOLDS = 8
 FAMILY_FOLDS = 5
 ROW_FOLDS = 10
+JOB_FOLDS = 12
 
 
 class Evaluation(NamedTuple):
@@ -33,6 +35,7 @@ class Evaluation(NamedTuple):
 
 def evaluate(
     observations: Sequence[Observation],
+    jobs: Sequence[Job],
     rows: Sequence[Mapping[str, str]],
     calibration: Calibration,
     prior: Mapping[str, Any],
@@ -50,15 +53,14 @@ def evaluate(
             layout.upper(): errors(by_family.general_offsets[timm & _where(observations, layout)])
             for layout in ("nchw", "nhwc")
         },
-        "Unseen accelerators (single GPU, step with optimizer, tiers A and B, without timm)": _by_offsets(
-            by_die, judged
-        ),
+        "Unseen accelerators (one GPU, step with optimizer, tiers A and B, without timm)": _by_offsets(by_die, judged),
         "The same, by source, with workload and architecture offsets": _by(observations, "source", by_die, judged),
         "The same, by accelerator": _by(observations, "gpu", by_die, judged),
         "Unseen networks, accelerator and software known": {"all but timm": errors(by_network.all_offsets[~timm])},
         "One reference measurement on another GPU of the same architecture": {
             "same architecture": errors(_from_one_reference(observations, by_die.constants_only, judged, sd, noise))
         },
+        "Language models on many GPUs, left out by network": _jobs(observations, jobs, calibration, prior),
         "Scaling from the measured 1-GPU rate, 2-16 GPUs, left out by GPU model": _scaling(rows, calibration, prior),
     }
     residuals_by_tier = {
@@ -134,6 +136,27 @@ def _from_one_reference(
         ]
         left += [plain[i] - weight * plain[j] for j in others]
     return np.array(left)
+
+
+def _jobs(
+    observations: Sequence[Observation], jobs: Sequence[Job], calibration: Calibration, prior: Mapping[str, Any]
+) -> dict[str, Errors]:
+    """Jobs of each network predicted from all others' offsets, and without any."""
+    sd, noise = prior["offsets"]["prior_sd"], prior["offsets"]["noise_sd"]
+    constants = fit_constants(observations, calibration, prior)
+    plain = residuals(observations, constants, calibration)
+    own = np.array([job.residual for job in jobs])
+    left = own.copy()
+    for training, held in split([dict(job.effects)["network"] for job in jobs], JOB_FOLDS):
+        known: list[HasEffects] = [*observations, *(jobs[i] for i in training)]
+        solved = solve_effects(known, np.concatenate([plain, own[training]]), sd, noise)
+        left[held] = own[held] - predict_offsets(solved, known, [jobs[i] for i in held], sd)
+    sources = np.array([job.groups["source"] for job in jobs])
+    table = {}
+    for source in sorted(set(sources)):
+        table[f"{source}: constants only"] = errors(own[sources == source])
+        table[f"{source}: lineage and architecture offsets"] = errors(left[sources == source])
+    return table
 
 
 def _scaling(

@@ -1,4 +1,4 @@
-"""Empirical quantiles of left-out residuals: how far P10 and P90 lie from the P50, by tier and by kind of operations."""
+"""Empirical quantiles of left-out residuals: how far P10 and P90 lie from the P50, by tier and kind of operations."""
 
 from __future__ import annotations
 

@@ -20,9 +20,7 @@ def with_error_tables(document: str, evaluation: Evaluation, observations: int) 
 
 
 def _tables(evaluation: Evaluation, observations: int) -> str:
-    parts = [
-        f"{observations:,} single-GPU rows. Errors of samples/s in %, bias is the mean of ln(predicted / measured)."
-    ]
+    parts = [f"{observations:,} single-GPU rows. Errors of samples/s in %; bias: mean of ln(predicted / measured)."]
     for title, table in evaluation.tables.items():
         parts += ["", f"**{title}**", "", "| | rows | mean | median | P90 | bias |", "|---|---|---|---|---|---|"]
         parts += [_line(name, errors) for name, errors in table.items()]

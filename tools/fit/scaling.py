@@ -21,8 +21,10 @@ from planner.hardware.machine import Machine
 from planner.throughput.calibration import Calibration
 from planner.throughput.collectives import communicate
 from planner.throughput.precision import DevicePrecision
+from tools.fit.folds import split
 
 NOISE_SD = 0.08
+FOLDS = 6
 MAX_EFFICIENCY, MIN_EFFICIENCY = 1.25, 0.15
 
 
@@ -55,9 +57,10 @@ def plausible(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def predicted_s(pair: Pair, calibration: Calibration) -> float:
-    """The several-GPU step predicted from the measured one-GPU step."""
-    link = communicate(pair.experiment, pair.precision, pair.machine, pair.single_s, 1, calibration)
-    return pair.single_s + link.exposed_s
+    """The several-GPU micro step predicted from the measured one-GPU micro step."""
+    steps = pair.experiment.grad_accum_steps or 1
+    link = communicate(pair.experiment, pair.precision, pair.machine, pair.single_s, steps, calibration)
+    return pair.single_s + link.exposed_s / steps
 
 
 # What is fitted, as (path into the constants, prior sd in ln); shares and exponents of the topologies that occur.
@@ -103,12 +106,11 @@ def _moved(prior: Mapping[str, Any], seen: Sequence[str], x: NDArray[np.float64]
 
 
 def left_out_errors(pairs: Sequence[Pair], calibration: Calibration, prior: Mapping[str, Any]) -> NDArray[np.float64]:
-    """ln(predicted / measured time) of every pair, with constants fitted without its GPU model."""
+    """ln(predicted / measured time) of every pair, with constants fitted without its fold of GPU models."""
     errors = np.zeros(len(pairs))
-    for gpu in sorted({pair.gpu for pair in pairs}):
-        constants = fit_collectives([pair for pair in pairs if pair.gpu != gpu], calibration, prior)
+    for training, held in split([pair.gpu for pair in pairs], FOLDS):
+        constants = fit_collectives([pairs[i] for i in training], calibration, prior)
         changed = calibration._replace(collectives=constants)
-        for position, pair in enumerate(pairs):
-            if pair.gpu == gpu:
-                errors[position] = math.log(predicted_s(pair, changed) / pair.several_s)
+        for i in held:
+            errors[i] = math.log(predicted_s(pairs[i], changed) / pairs[i].several_s)
     return errors
