@@ -1,3 +1,4 @@
+# mypy: disable-error-code="misc"
 """The tracer against hand counts. Needs torch, which users of the planner do not: skipped where it is missing."""
 
 from __future__ import annotations
