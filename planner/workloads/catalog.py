@@ -58,15 +58,12 @@ def _load(summary: ModelSummary) -> Workload:
 
 def find_model(name: str) -> ModelSummary:
     """The index row for a name as people and benchmarks write it. Raises UnknownNameError."""
-    for spelling in spellings(name):
-        row = _row_starting_with(_index_text(), spelling)
-        if row is not None:
-            return _summary(row)
-        known = _canonical_name(spelling)
-        if known is not None:
-            return _summary(next(_rows_containing(_index_text(), f"\n{known},")))
-    hint = not_a_network(name) or "`gpuplanner models` lists them"
-    raise UnknownNameError("model", name, near_misses(name.strip(), _all_names()), hint)
+    tried = list(spellings(name))
+    known = next(filter(None, map(_as_written, tried)), None) or next(filter(None, map(_folded, tried)), None)
+    if known is None:
+        hint = not_a_network(name) or "`gpuplanner models` lists them"
+        raise UnknownNameError("model", name, near_misses(name.strip(), _all_names()), hint)
+    return _summary(next(_rows_containing(_index_text(), f"\n{known},")))
 
 
 def spellings(name: str) -> Iterator[str]:
@@ -120,9 +117,12 @@ _NO_GPU_NEEDED = (
 )  # fmt: skip
 
 
+_PUNCTUATION = str.maketrans("", "", " \t\n!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+
+
 def fold(name: str) -> str:
     """A spelling without case, spaces and punctuation: 'ResNet-50 v1.5' and 'resnet50_v1.5' are the same."""
-    return "".join(character for character in name.casefold() if character.isalnum())
+    return name.casefold().translate(_PUNCTUATION)
 
 
 def parse_record(record: Mapping[str, Any]) -> Workload:
@@ -247,11 +247,18 @@ def _rows_containing(text: str, line_start: str) -> Iterator[list[str]]:
         start = text.find(line_start, start + 1)
 
 
-def _canonical_name(spelling: str) -> str | None:
-    """By alias as written; else by the folded spelling of any name or alias, with or without what people append."""
-    row = _row_starting_with(_alias_text(), spelling)
-    if row is not None:
-        return row[1]
+def _as_written(spelling: str) -> str | None:
+    """The name behind a name or alias, in its own or in lower case; the tables are searched, not parsed."""
+    for written in dict.fromkeys((spelling, spelling.casefold())):
+        if _row_starting_with(_index_text(), written) is not None:
+            return written
+        if (row := _row_starting_with(_alias_text(), written)) is not None:
+            return row[1]
+    return None
+
+
+def _folded(spelling: str) -> str | None:
+    """The name whose folded spelling, or an alias's, is this one's, with or without what people append."""
     known = _names_by_folded_spelling()
     folded = fold(spelling)
     for suffix in ("", *_TRAINED_SUFFIXES):
@@ -266,9 +273,14 @@ _TRAINED_SUFFIXES = ("instruct", "chat", "chathf", "hf", "base", "it", "pt")
 @cache
 def _names_by_folded_spelling() -> dict[str, str]:
     by_spelling = {fold(alias): name for alias, name in aliases().items()}
-    by_spelling.update((fold(row[0]), row[0]) for row in _rows(_index_text()))
+    by_spelling.update((fold(name), name) for name in _names())
     return by_spelling
 
 
+def _names() -> list[str]:
+    """First fields of the index; a name holds no comma, so the rows need no parsing."""
+    return [line.partition(",")[0] for line in _index_text().splitlines()[1:]]
+
+
 def _all_names() -> list[str]:
-    return [row[0] for row in _rows(_index_text())] + list(aliases())
+    return [*_names(), *aliases()]
