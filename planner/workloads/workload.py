@@ -25,8 +25,8 @@ class Linear(NamedTuple):
 class Operation(NamedTuple):
     """Operations of one class merged: MODEL class (conv, conv_dg, mm, bn, ew ...), phase, element size and shape key.
 
-    ``width`` is sqrt(Cin/G * Cout/G) and ``groups`` G for grouped convolutions; ``kernel_size`` k for depthwise ones;
-    0 where it has no meaning. ``flops`` counts a multiply-add as 2; ``bytes`` is read + written; ``kernels`` launches.
+    ``width`` is sqrt(Cin/G * Cout/G) and ``groups`` G for grouped convolutions, ``width`` the head's for fused attention;
+    ``kernel_size`` k for depthwise convolutions; 0 where it has no meaning. ``flops`` counts a multiply-add as 2; ``bytes`` is read + written; ``kernels`` launches.
     """
 
     op_class: str
@@ -41,7 +41,11 @@ class Operation(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Peak live bytes of the step without optimizer state and context; and what autograd saves for backward."""
+    """Peak live bytes of the step, and what is live as backward starts; without fp32 parameters and optimizer state.
+
+    Lines through batch sizes at which such models are trained. The peak is convex in the batch: a tiny batch may lie
+    above its line, where all gradients at the end of backward weigh more than activations.
+    """
 
     live_bytes: Linear
     saved_bytes: Linear

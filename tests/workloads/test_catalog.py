@@ -41,7 +41,7 @@ from planner.workloads.catalog import find_model, load_workload, model_index, no
         ("Llama 2 7 B [Finetuning with LoRA on 1 GPU]", "llama-2-7b"),
         ("MPT-13b seq2048 params=12853954560", "mpt-13b"),
         ("openai-community/gpt2", "gpt2"),
-        ("transformerxlbase", "transformer-xl-base"),
+        ("transformerxlbase", "transformer-xl-base-full-softmax"),
         ("SSD", "ssd300"),
         ("maskrcnn", "mask-rcnn-r50-fpn"),
         ("stabilityai/stable-diffusion-xl-base-1.0", "stable-diffusion-xl"),

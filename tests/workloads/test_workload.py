@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +15,7 @@ finite = st.floats(-1e12, 1e12)
 @given(finite, finite, st.floats(0, 1e5))
 def test_scaling_a_line_scales_its_values(fixed: float, slope: float, batch: float) -> None:
     line = Linear(fixed, slope)
-    assert line.scaled(2.0).at(batch) == 2.0 * line.at(batch)
+    assert line.scaled(2.0).at(batch) == pytest.approx(2.0 * line.at(batch), rel=1e-9, abs=1e-3)
 
 
 def test_fp32_drops_casts_and_doubles_half_operands() -> None:
