@@ -64,7 +64,9 @@ class Sources(NamedTuple):
     run: Run = run_command
 
 
-def quick_look(cache_dir: "Path | None", sources: Sources | None = None, wait_s: float | None = QUICK_S) -> LocalMachine:
+def quick_look(
+    cache_dir: "Path | None", sources: Sources | None = None, wait_s: float | None = QUICK_S
+) -> LocalMachine:
     """Look at this machine. ``cache_dir`` keeps what NVIDIA's library said (None: nothing is kept).
 
     ``wait_s`` bounds the wait for the library; None waits as long as it takes (the full look of ``doctor``). Never

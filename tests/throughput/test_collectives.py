@@ -100,5 +100,5 @@ def test_few_gradient_bytes_per_flop_scale_well() -> None:
     heavy = light._replace(parameters=light.parameters * 40)
     eight = machine(A100, 8, link=PCIE4)
     exposed = [communicate(experiment(w), bf16(), eight, 0.1, 1, CALIBRATION).exposed_s for w in (light, heavy)]
-    assert exposed[0] < 0.05
-    assert exposed[1] > 0.3
+    assert exposed[0] < 0.1  # of a step of 0.1 s
+    assert exposed[1] > 5 * exposed[0]

@@ -55,11 +55,11 @@ def test_a_measurement_moves_its_own_gpu_most_but_never_all_the_way() -> None:
 
 def test_measurements_narrow_the_interval() -> None:
     def width(*measured: str) -> float:
-        step = StepModel(RESNET, knowledge_with(measured, RESNET)).estimate(machine_from_spec("x", "RTX3090"))
+        step = StepModel(RESNET, knowledge_with(measured, RESNET)).estimate(machine_from_spec("x", "RTX5080"))
         assert step.step_time_s is not None
         return step.step_time_s.p90 / step.step_time_s.p10
 
-    assert width(f"RTX 3090={_rate('RTX3090')}") < width()
+    assert width(f"RTX 5080={_rate('RTX5080')}") < width()
 
 
 def test_no_measurement_is_what_ships() -> None:
