@@ -94,4 +94,3 @@ def test_a_slow_time_is_a_low_rate(p50: float, down: float, up: float, samples: 
     assert rate.p10 < rate.p50 < rate.p90
     assert rate.p10 == samples / time.p90
     assert rate.inverse(samples).p50 == pytest.approx(p50)
-
