@@ -26,9 +26,8 @@ class Operation(NamedTuple):
     """Operations of one class merged: MODEL class (conv, conv_dg, mm, bn, ew ...), phase, element size and shape key.
 
     ``width`` is sqrt(Cin/G * Cout/G) and ``groups`` G for grouped convolutions, ``width`` the head's for fused
-    attention;
-    ``kernel_size`` k for depthwise convolutions; 0 where it has no meaning. ``flops`` counts a multiply-add as 2;
-    ``bytes`` is read + written; ``kernels`` launches.
+    attention; ``kernel_size`` k for depthwise convolutions; 0 where it has no meaning. ``flops`` counts a multiply-add
+    as 2; ``bytes`` is read + written; ``kernels`` launches.
     """
 
     op_class: str
