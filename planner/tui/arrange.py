@@ -1,7 +1,5 @@
 """Which rows the table shows and in what order: filtered, sorted on raw values, grouped, pinned ones on top."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 

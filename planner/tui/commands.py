@@ -1,7 +1,5 @@
 """Every command of the app, once: key bindings, footer, palette and help are made from these."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

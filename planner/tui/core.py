@@ -1,7 +1,5 @@
 """What the app asks of the planner. All of it may take long: it runs in a worker thread, never in the interface."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable, Sequence
 from datetime import date, datetime

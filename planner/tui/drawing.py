@@ -1,7 +1,5 @@
 """Small pictures made of text cells: bars, interval bars on a log axis, numbers with dim units."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

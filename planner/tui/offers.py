@@ -1,7 +1,5 @@
 """Offers as the Prices screen shows them: filtered, sorted on raw values, with their ages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple

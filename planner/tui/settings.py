@@ -1,7 +1,5 @@
 """What the app remembers between visits: the last question, the theme, the order of the table."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from pathlib import Path

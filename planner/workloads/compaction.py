@@ -1,7 +1,5 @@
 """From the operations of a step traced at two batch sizes to a short operation record, linear in the batch size."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol

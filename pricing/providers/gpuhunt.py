@@ -5,8 +5,6 @@ taken and said. One of its names may stand for several machines: the count is pu
 asks: the cheapest of each kind and place is kept, flagged. None of these feeds says whether a machine can be had.
 """
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import logging

@@ -1,7 +1,5 @@
 """Cost over time on two log axes: the digits are the table's ranks, the dotted line is the Pareto front."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from itertools import groupby

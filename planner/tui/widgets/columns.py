@@ -1,7 +1,5 @@
 """The columns of the plans table: what each shows of a row, and which of them a width has room for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple

@@ -1,7 +1,5 @@
 """The fields of the form, and the input that each of them is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import ClassVar, NamedTuple
@@ -72,7 +70,7 @@ class FieldInput(Input):
     class Stepped(Message):
         """An arrow key: ``by`` is -1 or 1."""
 
-        def __init__(self, field: FieldInput, by: int) -> None:
+        def __init__(self, field: "FieldInput", by: int) -> None:
             super().__init__()
             self.field = field
             self.by = by

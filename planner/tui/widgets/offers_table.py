@@ -1,7 +1,5 @@
 """The table of offers; lines are put into it as the cursor comes near them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
