@@ -116,11 +116,11 @@ def predict_row(row: MeasuredRow, knowledge: Knowledge) -> BacktestRow:
 def predict(measurement: Measurement, knowledge: Knowledge) -> StepEstimate:
     """The estimate for exactly what was measured: its batch, software, scope; memory never refuses it.
 
-    A sharded run whose batch does not fit is taken to have checkpointed its activations rather than accumulated.
+    A sharded run whose batch does not fit by far is taken to have checkpointed its activations, not accumulated.
     """
     experiment = experiment_of(measurement)
     estimate = _model(measurement, experiment, knowledge).estimate(measurement.machine)
-    if measurement.software.sharded and "memory_exceeded" in estimate.flags:
+    if measurement.software.sharded and estimate.grad_accum_steps > measurement.grad_accum_steps:
         recomputing = experiment._replace(grad_checkpointing=True)
         estimate = _model(measurement, recomputing, knowledge).estimate(measurement.machine)
         estimate = estimate._replace(flags=(*estimate.flags, "checkpointing_assumed"))

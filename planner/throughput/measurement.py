@@ -156,10 +156,13 @@ def read_software(version: str, variant: str) -> Software:
         compiled=any(mark in changes or mark in words for mark in ("xla", "dynamo", "compile", "inductor")),
         tuned=" ngc " in f" {words} " or "nemo container" in words or "tuned" in changes,
         update_loop=before_2,
-        sharded=any(mark in f"{words} {changes}" for mark in ("fsdp", "zero3", "zero-3", "torchtitan")),
+        sharded=any(mark in f"{words} {changes}" for mark in _SHARDED),
         stored_scores=before_2 or "ngc" in words or framework in ("tensorflow", "mxnet"),
     )
 
+
+# Software that spreads weights over GPUs; tensor and pipeline parallel frameworks are taken as sharded too.
+_SHARDED = ("fsdp", "zero3", "zero-3", "nemo", "maxtext")
 
 # Versions under which public benchmarks waited for the device after every step, on hosts of 2018 to 2020.
 _SYNCHRONOUS_LOOPS = ("pytorch ~1.x", "pytorch (nvcr 20.10)")
@@ -297,6 +300,8 @@ def _rate(
 ) -> float:
     """Samples/s of the whole job from whichever of the three columns the row has."""
     stated = _number(row, "samples_per_s")
+    if (row.get("metric_unit") or "").strip().endswith("?"):
+        raise InputError(f"what {row['metric_unit']!r} counts is not known")
     if stated is not None:
         return stated
     milliseconds = _number(row, "step_time_ms")
@@ -311,7 +316,10 @@ def _rate(
         if step_batch is None:
             raise InputError(f"{unit} without a batch size")
         return step_batch / (value * _SECONDS_PER_STEP_UNIT[unit])
-    return value * _samples_per_unit(unit, workload, tokens_per_sample)
+    rate = value * _samples_per_unit(unit, workload, tokens_per_sample)
+    if unit in _TOKEN_UNITS and step_batch is not None and step_batch / rate > _LONGEST_MICRO_STEP_S:
+        raise InputError(f"{value:g} {unit} would make one step take {step_batch / rate:.0f} s: another unit is meant")
+    return rate
 
 
 _SAMPLES_PER_UNIT = {
@@ -332,6 +340,8 @@ _SECONDS_PER_STEP_UNIT = {
     "s/step": 1.0,
     "time 1k iterations (min)": 0.06,
 }
+# Token rates are also published in thousands and in sequences: a step of a minute gives that away.
+_LONGEST_MICRO_STEP_S = 60.0
 _TOKEN_UNITS = ("tokens/s", "tok/s", "tokens/s(src+tgt)", "tokens/s (src+tgt)")
 
 

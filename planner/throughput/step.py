@@ -25,6 +25,8 @@ from planner.throughput.precision import DevicePrecision, resolve_precision
 _COMMUNICATION_BINDS = 0.3
 # Allocator fragments and what else uses the device decide whether the last of its memory is there.
 _TIGHT_MEMORY = 0.95
+# A measured batch up to this much larger than what should fit did run: the memory model is not that exact.
+_RAN_ALL_THE_SAME = 1.5
 
 
 class DeviceTime(NamedTuple):
@@ -140,6 +142,8 @@ class StepModel:
             plan = plan_batch(self.experiment, devices, largest)
         if not plan.problem or self._enforce_memory:
             return plan
+        if plan.batch_size_per_gpu <= _RAN_ALL_THE_SAME * largest:
+            return plan._replace(problem="", flags=(*plan.flags, "memory_exceeded"))
         batch, accumulation = fit_by_accumulation(plan.batch_size_per_gpu, max(largest, 1))
         steps = accumulation * plan.grad_accum_steps
         return BatchPlan(batch, steps, batch * steps * devices, (*plan.flags, "memory_exceeded"))

@@ -24,7 +24,7 @@ PRIOR = Path(__file__).with_name("prior.json")
 CLASS_SD = 0.25
 SHAPE_SD = 0.3
 LARGE_SD = 0.8
-DEVICE_SD = {"kappa2": 0.4, "kappa4": 0.4, "beta": 0.4, "launch": 0.3, "step": 0.5, "optimizer": 0.4}
+DEVICE_SD = {"kappa2": 0.4, "kappa4": 0.4, "beta": 0.4, "launch": 0.3, "step": 0.15, "optimizer": 0.4}
 
 
 # Random effects that are fitted together with the constants; the others are predicted from the residuals afterwards.

@@ -64,7 +64,7 @@ def predicted_s(pair: Pair, calibration: Calibration) -> float:
 
 
 # What is fitted, as (path into the constants, prior sd in ln); shares and exponents of the topologies that occur.
-_SHARED = (("overlap_share", 0.5), ("contention_per_doubling", 0.5), ("exposed_floor", 0.5), ("link_hop_s", 0.5))
+_SHARED = (("overlap_share", 0.5), ("contention_per_doubling", 0.5), ("exposed_floor", 0.7), ("link_hop_s", 0.5))
 _SHARE_SD, _EXPONENT_SD = 0.5, 0.3
 
 
