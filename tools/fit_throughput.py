@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 # One thread: the matrices are small, threads only wait for each other, and sums come out the same on every machine.
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
-import numpy as np  # noqa: E402
+import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:

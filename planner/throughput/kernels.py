@@ -174,7 +174,7 @@ def kind_of(workload: Workload) -> str:
         flops[operation.op_class] = flops.get(operation.op_class, 0.0) + operation.flops.per_sample
     total = sum(flops.values()) or 1.0
     convolution = sum(flops.get(name, 0.0) for name in CONVOLUTIONS) / total
-    attention = any(name in flops for name in ("bmm", "sdpa", "softmax"))
+    attention = any(name in flops for name in ("bmm", "sdpa"))
     if "rnn" in flops:
         return "recurrent"
     if attention:

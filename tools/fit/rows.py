@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planner.errors import InputError
-from planner.hardware.catalog import resolve
 from planner.throughput.backtest import experiment_of
 from planner.throughput.calibration import Calibration
 from planner.throughput.device import architecture_group, device_rates
@@ -78,23 +77,11 @@ def unfaithful(row: MeasuredRow) -> str | None:
         return "what ran is not what traces: in-place activated batch norm, or an LSTM over image rows"
     if "no cudnn" in row["framework_version"]:
         return "runs without cuDNN"
-    if row["framework_version"].startswith(_FIRST_ON_AMPERE) and _is_ampere(row["gpu"]):
-        return "the first software for its GPU (cuDNN 8.0 on Ampere): the same card runs a fifth faster since"
     if model.startswith("dlrm"):
         return "the batch column is in thousands, of all GPUs"
     if model == "ig_resnext101_32x48d":
         return "the zoo has no record of this width"
     return None
-
-
-_FIRST_ON_AMPERE = ("pytorch 1.7.0a0", "pytorch (nvcr 20.10)")
-
-
-def _is_ampere(gpu: str) -> bool:
-    try:
-        return resolve(gpu).accelerator.architecture == "Ampere"
-    except InputError:
-        return False
 
 
 def _measurement(row: MeasuredRow, records: Mapping[str, Workload]) -> Measurement:
