@@ -13,6 +13,7 @@ from tools.fit.effects import HasEffects, predict_offsets, solve_effects
 from tools.fit.folds import Errors, LeftOut, die, errors, family, leave_out, network, split
 from tools.fit.intervals import kind_factors, tier_quantiles
 from tools.fit.jobs import Job
+from tools.fit.ladder import LadderScore, ladder_score
 from tools.fit.observations import Observation
 from tools.fit.pairs import scaling_pairs
 from tools.fit.parameters import Vector
@@ -26,9 +27,10 @@ JOB_FOLDS = 12
 
 
 class Evaluation(NamedTuple):
-    """Error tables by title, and the interval tables."""
+    """Error tables by title, the memory model's scores by layout, and the interval tables."""
 
     tables: dict[str, dict[str, Errors]]
+    memory: dict[str, LadderScore]
     tiers: dict[str, list[float]]
     kinds: dict[str, float]
 
@@ -69,7 +71,12 @@ def evaluate(
         "same_architecture": np.concatenate([by_family.general_offsets[timm], by_network.general_offsets[judged]]),
         "specs_only": by_die.general_offsets[judged],
     }
-    return Evaluation(tables, tier_quantiles(residuals_by_tier), kind_factors(observations, by_network.general_offsets))
+    return Evaluation(
+        tables=tables,
+        memory={layout.upper(): ladder_score(rows, layout, calibration) for layout in ("nchw", "nhwc")},
+        tiers=tier_quantiles(residuals_by_tier),
+        kinds=kind_factors(observations, by_network.general_offsets),
+    )
 
 
 def _is_judged(observation: Observation) -> bool:
@@ -86,6 +93,7 @@ def _by_offsets(left_out: LeftOut, members: Any) -> dict[str, Errors]:
         "constants only": errors(left_out.constants_only[members]),
         "network and software offsets": errors(left_out.network_offsets[members]),
         "all offsets": errors(left_out.all_offsets[members]),
+        "all offsets and five models measured on the accelerator": errors(left_out.calibrated[members]),
     }
 
 

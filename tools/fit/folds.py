@@ -24,16 +24,21 @@ _SAME_DIE = {
     "TITAN-RTX": "TU102",
 }
 # Effects that need no measurement on the accelerator or its architecture.
+CALIBRATION_MODELS = 5
 WITHOUT_DEVICE = ("software", "network", "workload", "workload_precision")
 
 
 class LeftOut(NamedTuple):
-    """ln(predicted / measured time) of each observation, predicted without its group; by what offsets were allowed."""
+    """ln(predicted / measured time) of each observation, predicted without its group; by what offsets were allowed.
+
+    ``calibrated`` also knows a few networks measured on the held-out accelerators; it is NaN for those themselves.
+    """
 
     constants_only: Vector
     network_offsets: Vector
     general_offsets: Vector
     all_offsets: Vector
+    calibrated: Vector
 
 
 def die(observation: Observation) -> str:
@@ -69,7 +74,7 @@ def leave_out(
     noise_sd: float,
 ) -> LeftOut:
     """Refit everything without each fold's groups and predict them."""
-    results = LeftOut(*(np.zeros(len(observations)) for _ in range(4)))
+    results = LeftOut(*(np.zeros(len(observations)) for _ in range(5)))
     for training, held in split([group_of(o) for o in observations], count):
         known, unknown = [observations[i] for i in training], [observations[i] for i in held]
         constants = fit_constants(known, calibration, prior)
@@ -81,7 +86,25 @@ def leave_out(
         results.network_offsets[held] = plain - predict_offsets(solved, known, unknown, without_device)
         results.general_offsets[held] = plain - predict_offsets(solved, known, unknown, general)
         results.all_offsets[held] = plain - predict_offsets(solved, known, unknown, sd)
+        chosen = _calibration_models(unknown)
+        more = [*known, *(unknown[i] for i in chosen)]
+        known_residuals = np.concatenate([residuals(known, constants, calibration), plain[chosen]])
+        calibrated = plain - predict_offsets(solve_effects(more, known_residuals, sd, noise_sd), more, unknown, sd)
+        calibrated[chosen] = np.nan
+        results.calibrated[held] = calibrated
     return results
+
+
+def _calibration_models(observations: Sequence[Observation]) -> list[int]:
+    """Positions of one observation each of a few networks on every accelerator, the same ones at every run."""
+    chosen: dict[str, dict[str, int]] = {}
+    for position, observation in enumerate(observations):
+        chosen.setdefault(observation.groups["gpu"], {}).setdefault(network(observation), position)
+    return [
+        by_network[name]
+        for by_network in chosen.values()
+        for name in sorted(by_network, key=lambda name: zlib.crc32(name.encode()))[:CALIBRATION_MODELS]
+    ]
 
 
 class Errors(NamedTuple):
@@ -96,6 +119,7 @@ class Errors(NamedTuple):
 
 def errors(log_residuals: Vector) -> Errors:
     """Errors of samples/s from ln(predicted / measured time)."""
+    log_residuals = log_residuals[np.isfinite(log_residuals)]
     ape = np.abs(np.expm1(-log_residuals))
     return Errors(
         n=len(ape),

@@ -24,6 +24,12 @@ def _tables(evaluation: Evaluation, observations: int) -> str:
     for title, table in evaluation.tables.items():
         parts += ["", f"**{title}**", "", "| | rows | mean | median | P90 | bias |", "|---|---|---|---|---|---|"]
         parts += [_line(name, errors) for name, errors in table.items()]
+    parts += ["", "**Largest batch on 24 GB against timm's ladder, % of rows**", ""]
+    parts += ["| | rows | exact | within one rung | over-estimated |", "|---|---|---|---|---|"]
+    parts += [
+        f"| {layout} | {s.rows} | {100 * s.exact:.1f} | {100 * s.within_one:.1f} | {100 * s.over:.1f} |"
+        for layout, s in evaluation.memory.items()
+    ]
     parts += ["", "**Intervals: time / P50 at P10 and P90, by tier**", "", "| tier | P10 | P90 |", "|---|---|---|"]
     parts += [f"| `{tier}` | {_factor(low)} | {_factor(high)} |" for tier, (low, high) in evaluation.tiers.items()]
     kinds = ", ".join(f"{kind} {factor:.2f}" for kind, factor in evaluation.kinds.items())
