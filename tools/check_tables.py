@@ -56,6 +56,7 @@ HAND_WRITTEN = (
     HandWritten("planner/data/source_tags.csv", ("tag",), (), ("citation",)),
     HandWritten("planner/data/unresolved_accelerators.csv", ("name",), (), ("reason",)),
     HandWritten("pricing/data/rates.csv", ("provider", "kind", "above_gb"), ("value",), ("source",), ("as_of",)),
+    HandWritten("pricing/data/gpuhunt_accelerators.csv", ("gpu_name", "memory_gib", "words"), (), ("accelerator",)),
     HandWritten("pricing/data/aws_overrides.csv", ("instance_type", "field"), ("value",), ("reason",)),
     HandWritten("tools/hardware_tables/mends.csv", ("keys", "column"), (), ("source",)),
     HandWritten("tools/hardware_tables/cpu_mends.csv", ("key", "column"), ("value",), ("source",)),
