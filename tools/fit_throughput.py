@@ -29,7 +29,7 @@ from planner.throughput.evidence import NETWORK_EFFECTS  # noqa: E402
 from tools.fit.compilation import fused_bytes_factor  # noqa: E402
 from tools.fit.constants import fit_constants, residuals  # noqa: E402
 from tools.fit.effects import fitted_effects, general_table, network_table, solve_effects  # noqa: E402
-from tools.fit.evaluation import evaluate  # noqa: E402
+from tools.fit.evaluation import Evaluation, evaluate  # noqa: E402
 from tools.fit.jobs import Job, read_jobs  # noqa: E402
 from tools.fit.observations import Observation  # noqa: E402
 from tools.fit.pairs import compiled_pairs, scaling_pairs  # noqa: E402
@@ -52,7 +52,7 @@ def main() -> int:
     print(f"{len(observations):,} observations, {len(unused):,} single-GPU rows unused")
     fit = fit_all(observations, rows, calibration, prior)
     evaluation = evaluate(observations, fit.jobs, rows, parse_calibration(fit.table), prior)
-    table = {**fit.table, "intervals": {**prior["intervals"], "tiers": evaluation.tiers, "kinds": evaluation.kinds}}
+    table = {**fit.table, "intervals": _intervals(prior["intervals"], evaluation)}
     outputs = {
         CALIBRATION: json.dumps(table, indent=1) + "\n",
         NETWORK_EFFECTS: _network_lines(fit.networks),
@@ -105,6 +105,11 @@ def fit_all(
         "sources": sorted({o.groups["source"] for o in everything}),
     }
     return Fit(table, network_table(effects), jobs)
+
+
+def _intervals(prior: dict[str, Any], evaluation: Evaluation) -> dict[str, Any]:
+    doubts = {**prior["doubts"], "several_devices": evaluation.several_devices}
+    return {"tiers": evaluation.tiers, "traits": evaluation.traits, "doubts": doubts}
 
 
 def _network_lines(networks: dict[str, dict[str, Any]]) -> str:

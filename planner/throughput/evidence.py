@@ -27,6 +27,9 @@ GENERAL_KINDS = ("software", "software_architecture", "architecture", "architect
 NETWORK_KINDS = ("network", "workload", "workload_precision", "workload_architecture", "workload_accelerator")
 EFFECT_KINDS = (*GENERAL_KINDS, *NETWORK_KINDS)
 
+# Releases of one framework describe a network alike: its own effects are shared between old and new ones.
+OLD = "-old"
+
 Effects = Mapping[str, Mapping[str, Sequence[float]]]
 
 
@@ -48,7 +51,7 @@ class Subject(NamedTuple):
 def subject_of(workload: str, lineage: str, width: str, accelerator: Accelerator) -> Subject:
     """A workload is a network in a software lineage ('tensorflow-compiled'); ``width`` is half, tf32 or fp32."""
     network, group = workload.partition("@")[0], architecture_group(accelerator)
-    described = f"{network}|{lineage}"
+    described = f"{network}|{lineage.replace(OLD, '')}"
     return Subject(
         software=f"{lineage}|{width}",
         software_architecture=f"{lineage}|{group}",
@@ -105,14 +108,14 @@ class Knowledge(NamedTuple):
         weights = solve_symmetric(matrix, [reference.log_residual for reference in known])
         return self._replace(references=known, weights=tuple(weights))
 
-    def correction(self, subject: Subject, kind: str, flags: Sequence[str]) -> Correction:
-        """The offset and the interval for ``subject``; ``kind`` is the workload's class of operations."""
+    def correction(self, subject: Subject, traits: Sequence[str], flags: Sequence[str]) -> Correction:
+        """The offset and the interval for ``subject``; ``traits`` are the workload's kind and the software lineage."""
         fitted = self._fitted(subject)
         offset = sum(fitted[effect][0] for effect in fitted)
         for weight, reference in zip(self.weights, self.references, strict=True):
             offset += weight * self._shared(subject, reference.subject)
         evidence = self.evidence(subject)
-        low, high = self._spread(evidence, kind, flags)
+        low, high = self._spread(evidence, traits, flags)
         return Correction(offset, low, high, evidence)
 
     def evidence(self, subject: Subject) -> Evidence:
@@ -156,11 +159,11 @@ class Knowledge(NamedTuple):
                 shared += float(sd) ** 2
         return shared
 
-    def _spread(self, evidence: Evidence, kind: str, flags: Sequence[str]) -> tuple[float, float]:
-        """ln(time / P50) at P10 and P90: the tier's quantiles, scaled by kind, widened by independent doubts."""
+    def _spread(self, evidence: Evidence, traits: Sequence[str], flags: Sequence[str]) -> tuple[float, float]:
+        """ln(time / P50) at P10 and P90: the tier's quantiles, scaled by traits, widened by independent doubts."""
         table = self.calibration.intervals
         low, high = table["tiers"][evidence]
-        scale = table["kinds"].get(kind, 1.0)
+        scale = math.prod(table["traits"].get(trait, 1.0) for trait in traits)
         low_variance, high_variance = (low * scale) ** 2, (high * scale) ** 2
         for flag in flags:
             doubt = table["doubts"].get(flag)

@@ -25,6 +25,8 @@ from planner.throughput.precision import DevicePrecision, resolve_precision
 _COMMUNICATION_BINDS = 0.3
 # Allocator fragments and what else uses the device decide whether the last of its memory is there.
 _TIGHT_MEMORY = 0.95
+# Lineages whose loops feed all GPUs from one process.
+ONE_PROCESS = ("pytorch-sync",)
 # A measured batch up to this much larger than what should fit did run: the memory model is not that exact.
 _RAN_ALL_THE_SAME = 1.5
 
@@ -93,6 +95,7 @@ class StepModel:
         self.variant = variant_of(experiment, self.calibration)
         self.lineage = lineage_of(experiment, framework)
         self.kind = kind_of(experiment.workload)
+        self._framework = framework
         self._update_loop = update_loop
         self._enforce_memory = enforce_memory
         level = self.calibration.levels[software_level(experiment)]
@@ -182,7 +185,7 @@ class StepModel:
             optimizer = update.seconds(rates) / owners
             launches += update.kernels
         device = plan.grad_accum_steps * (forward + backward) + optimizer
-        host = launches * rates.host_launch_s * self._host_factor
+        host = launches * rates.host_launch_s * self._host_factor * self._devices_of_one_process(devices)
         return DeviceTime(
             forward_s=plan.grad_accum_steps * forward,
             backward_s=plan.grad_accum_steps * backward,
@@ -190,6 +193,12 @@ class StepModel:
             host_s=soft_maximum(device, host, self.calibration.device.overlap_norm) - device + rates.step_s,
             arithmetic_s=plan.grad_accum_steps * (forward_arithmetic + backward_arithmetic),
         )
+
+    def _devices_of_one_process(self, devices: int) -> float:
+        """How much slower one process launches that feeds all devices through threads (DataParallel)."""
+        if self._framework not in ONE_PROCESS:
+            return 1.0
+        return 1.0 + float(self.calibration.collectives["one_process_share"]) * (devices - 1)
 
     def operation_times(self, machine: Machine) -> list[ClassTime]:
         """Seconds on the device by operation class in one micro step, slowest first, before evidence corrects them."""
@@ -221,13 +230,14 @@ class StepModel:
             )
         loading = input_rate(self.experiment, machine, self.calibration)
         flags = _flags(machine, precision, time, plan, link, loading, required, available)
-        correction = self._correction(machine.accelerator, precision, flags)
+        doubts = (*flags, "several_devices") if machine.devices > 1 else flags
+        correction = self._correction(machine.accelerator, precision, doubts)
         parts = _parts(time, link, loading, plan, math.exp(-correction.log_offset))
         if parts.input_s > 0.0:
             flags = (*flags, "input_bound")
         step_time = correction.interval(parts.total_s)
         if "network_unknown" in flags:  # it may as well be a fast one, which computing hides
-            known = self._correction(machine.accelerator, precision, _without(flags, "network_unknown"))
+            known = self._correction(machine.accelerator, precision, _without(doubts, "network_unknown"))
             unhindered_s = known.interval(parts.total_s - parts.communication_s).p10
             step_time = step_time._replace(p10=min(step_time.p10, unhindered_s))
         rate = step_time.inverse(plan.global_batch_size)
@@ -254,7 +264,7 @@ class StepModel:
         key = (accelerator, precision.width, flags)
         if key not in self._corrections:
             subject = subject_of(self.experiment.workload.name, self.lineage, precision.width, accelerator)
-            self._corrections[key] = self.knowledge.correction(subject, self.kind, flags)
+            self._corrections[key] = self.knowledge.correction(subject, (self.kind, self.lineage), flags)
         return self._corrections[key]
 
 

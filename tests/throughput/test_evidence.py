@@ -24,7 +24,7 @@ STRANGER = subject_of("vgg16", "tensorflow", "half", V100)
 
 
 def offset(known: Knowledge, subject: object) -> float:
-    return known.correction(subject, "convolutional", ()).log_offset  # type: ignore[arg-type]
+    return known.correction(subject, ("convolutional",), ()).log_offset  # type: ignore[arg-type]
 
 
 def test_nothing_is_corrected_where_nothing_was_measured() -> None:
@@ -69,9 +69,9 @@ def test_better_evidence_is_never_a_wider_interval() -> None:
 
 
 def test_doubts_widen_and_unknown_flags_do_not() -> None:
-    plain = knowledge().correction(HERE, "convolutional", ())
-    doubtful = knowledge().correction(HERE, "convolutional", ("host_bound",))
-    other = knowledge().correction(HERE, "convolutional", ("batch_assumed_by_nobody",))
+    plain = knowledge().correction(HERE, ("convolutional",), ())
+    doubtful = knowledge().correction(HERE, ("convolutional",), ("host_bound",))
+    other = knowledge().correction(HERE, ("convolutional",), ("batch_assumed_by_nobody",))
     assert doubtful.high > plain.high
     assert (other.low, other.high) == (plain.low, plain.high)
     assert plain.low < 0 < plain.high

@@ -16,7 +16,7 @@ from tools.fit.solver import solve
 # Networks of one benchmark with hundreds of networks are its sample: their own offsets would hide what they teach.
 # One loop, one software version, rows that repeat within 2 %: worth more than rows of many hosts (chosen on left-out
 # families and dies among 1, 4 and 16).
-TIMM_WEIGHT = 4.0
+TIMM_WEIGHT = 1.0
 _NO_OWN_OFFSET = ("workload", "workload_precision", "accelerator")
 
 

@@ -11,7 +11,7 @@ from planner.throughput.calibration import Calibration
 from tools.fit.constants import fit_constants, residuals
 from tools.fit.effects import HasEffects, predict_offsets, solve_effects
 from tools.fit.folds import Errors, LeftOut, die, errors, family, leave_out, network, split
-from tools.fit.intervals import kind_factors, tier_quantiles
+from tools.fit.intervals import doubt_of, tier_quantiles, trait_factors
 from tools.fit.jobs import Job
 from tools.fit.ladder import LadderScore, ladder_score
 from tools.fit.observations import Observation
@@ -24,6 +24,7 @@ FOLDS = 8
 FAMILY_FOLDS = 5
 ROW_FOLDS = 10
 JOB_FOLDS = 12
+TIMM_THINNING = 4
 
 
 class Evaluation(NamedTuple):
@@ -32,7 +33,8 @@ class Evaluation(NamedTuple):
     tables: dict[str, dict[str, Errors]]
     memory: dict[str, LadderScore]
     tiers: dict[str, list[float]]
-    kinds: dict[str, float]
+    traits: dict[str, float]
+    several_devices: list[float]
 
 
 def evaluate(
@@ -48,6 +50,7 @@ def evaluate(
     by_die = leave_out(observations, die, FOLDS, calibration, prior, sd, noise)
     by_network = leave_out(observations, network, FOLDS, calibration, prior, sd, noise)
     by_row = _leave_rows_out(observations, calibration, prior, sd, noise)
+    perfect, scaling = _scaling(rows, calibration, prior)
     timm = np.array([o.groups["source"] == TIMM for o in observations])
     judged = np.array([_is_judged(o) for o in observations])
     tables = {
@@ -63,19 +66,29 @@ def evaluate(
             "same architecture": errors(_from_one_reference(observations, by_die.constants_only, judged, sd, noise))
         },
         "Language models on many GPUs, left out by network": _jobs(observations, jobs, calibration, prior),
-        "Scaling from the measured 1-GPU rate, 2-16 GPUs, left out by GPU model": _scaling(rows, calibration, prior),
+        "Scaling from the measured 1-GPU rate, 2-16 GPUs, left out by GPU model": {
+            "perfect scaling": errors(perfect),
+            "ring with overlap": errors(scaling),
+        },
     }
+    unseen = np.where(timm, by_family.general_offsets, by_network.general_offsets)
     residuals_by_tier = {
-        "measured_same_gpu": by_row,
+        "measured_same_gpu": _balanced(by_row, observations),
         "measured_other_gpu": by_die.all_offsets[judged],
-        "same_architecture": np.concatenate([by_family.general_offsets[timm], by_network.general_offsets[judged]]),
+        "same_architecture": _balanced(
+            np.where(timm, by_family.general_offsets, by_network.general_offsets), observations
+        ),
         "specs_only": by_die.general_offsets[judged],
     }
     return Evaluation(
         tables=tables,
         memory={layout.upper(): ladder_score(rows, layout, calibration) for layout in ("nchw", "nhwc")},
         tiers=tier_quantiles(residuals_by_tier),
-        kinds=kind_factors(observations, by_network.general_offsets),
+        traits={
+            **trait_factors(observations, "kind", by_network.general_offsets),
+            **trait_factors(observations, "lineage", by_die.all_offsets),
+        },
+        several_devices=doubt_of(scaling),
     )
 
 
@@ -109,10 +122,10 @@ def _leave_rows_out(
     sd: Mapping[str, float],
     noise: float,
 ) -> Vector:
-    """Residuals with each tenth of the rows left out of the offsets; rows whose network and accelerator are known."""
+    """Residuals with each tenth of the rows left out of the offsets; NaN where the network is then new there."""
     constants = fit_constants(observations, calibration, prior)
     plain = residuals(observations, constants, calibration)
-    left = []
+    left = np.full(len(observations), np.nan)
     fold_of = np.arange(len(observations)) % ROW_FOLDS
     for fold in range(ROW_FOLDS):
         known, held = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
@@ -120,8 +133,8 @@ def _leave_rows_out(
         names = {o.effects[-1] for o in training}
         held = np.array([i for i in held if observations[i].effects[-1] in names], dtype=np.int64)
         solved = solve_effects(training, plain[known], sd, noise)
-        left.append(plain[held] - predict_offsets(solved, training, [observations[i] for i in held], sd))
-    return np.concatenate(left)
+        left[held] = plain[held] - predict_offsets(solved, training, [observations[i] for i in held], sd)
+    return left
 
 
 def _from_one_reference(
@@ -169,10 +182,17 @@ def _jobs(
 
 def _scaling(
     rows: Sequence[Mapping[str, str]], calibration: Calibration, prior: Mapping[str, Any]
-) -> dict[str, Errors]:
+) -> tuple[Vector, Vector]:
+    """ln(predicted / measured time) on several GPUs: with perfect scaling, and predicted without the GPU model."""
     pairs: list[Pair] = plausible(scaling_pairs(rows))
-    perfect = np.log([pair.single_s / pair.several_s for pair in pairs])
-    return {
-        "perfect scaling": errors(perfect),
-        "ring with overlap": errors(left_out_errors(pairs, calibration, prior["collectives"])),
-    }
+    perfect: Vector = np.log([pair.single_s / pair.several_s for pair in pairs])
+    return perfect, left_out_errors(pairs, calibration, prior["collectives"])
+
+
+def _balanced(residuals: Vector, observations: Sequence[Observation]) -> Vector:
+    """Residuals that are known, with the one source that is half of all rows thinned to its share of the others."""
+    timm = np.array([o.groups["source"] == TIMM for o in observations])
+    known = np.isfinite(residuals)
+    others = residuals[known & ~timm]
+    own = residuals[known & timm]
+    return np.concatenate([others, own[::TIMM_THINNING]])

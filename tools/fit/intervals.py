@@ -1,4 +1,4 @@
-"""Empirical quantiles of left-out residuals: how far P10 and P90 lie from the P50, by tier and kind of operations."""
+"""Empirical quantiles of left-out residuals: how far P10 and P90 lie from the P50, by tier, kind and lineage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tools.fit.parameters import Vector
 # (MODEL.md section 13).
 NEW_SOURCE_FACTOR = 1.1
 NARROWEST = 0.05
-FEWEST_FOR_A_KIND = 30
+FEWEST_FOR_A_TRAIT = 30
 _TIERS_BY_WORTH = ("measured_here", "measured_same_gpu", "measured_other_gpu", "same_architecture", "specs_only")
 
 
@@ -41,18 +41,24 @@ def quantiles(residuals: Vector) -> tuple[float, float]:
     return min(float(low), -NARROWEST), max(float(high), NARROWEST)
 
 
-def kind_factors(observations: Sequence[Observation], residuals: Vector) -> dict[str, float]:
-    """Spread of each kind of operations over the pooled spread, for kinds with enough rows."""
-    kinds = np.array([o.groups["kind"] for o in observations])
+def trait_factors(observations: Sequence[Observation], trait: str, residuals: Vector) -> dict[str, float]:
+    """Spread of each value of a trait ('kind', 'lineage') over the pooled spread, for values with enough rows."""
+    values = np.array([o.groups[trait] for o in observations])
     pooled = _half_width(residuals)
     factors = {}
-    for kind in sorted(set(kinds)):
-        members = residuals[kinds == kind]
-        if len(members) >= FEWEST_FOR_A_KIND:
-            factors[str(kind)] = round(float(np.clip(_half_width(members) / pooled, 0.6, 2.0)), 2)
+    for value in sorted(set(values)):
+        members = residuals[values == value]
+        if len(members) >= FEWEST_FOR_A_TRAIT:
+            factors[str(value)] = round(float(np.clip(_half_width(members) / pooled, 0.6, 2.0)), 2)
     return factors
 
 
 def _half_width(residuals: Vector) -> float:
     low, high = np.quantile(residuals, [0.1, 0.9])
     return max(float(high - low) / 2.0, NARROWEST)
+
+
+def doubt_of(residuals: Vector) -> list[float]:
+    """A doubt as [ln below the P50 at P10, ln above it at P90], both positive."""
+    low, high = quantiles(residuals)
+    return [round(-low, 3), round(high, 3)]

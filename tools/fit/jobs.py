@@ -19,7 +19,7 @@ from planner.throughput.measurement import MeasuredRow, read_measurement
 from planner.throughput.precision import resolve_precision
 from planner.throughput.step import lineage_of
 
-SOURCES = ("mosaicml/llm-foundry", "NVIDIA-NeMo/Megatron-Bridge", "pytorch/torchtitan", "AI-Hypercomputer/maxtext")
+SOURCES = ("mosaicml/llm-foundry", "pytorch/torchtitan", "AI-Hypercomputer/maxtext")
 
 
 @dataclass(frozen=True)

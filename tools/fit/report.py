@@ -32,8 +32,8 @@ def _tables(evaluation: Evaluation, observations: int) -> str:
     ]
     parts += ["", "**Intervals: time / P50 at P10 and P90, by tier**", "", "| tier | P10 | P90 |", "|---|---|---|"]
     parts += [f"| `{tier}` | {_factor(low)} | {_factor(high)} |" for tier, (low, high) in evaluation.tiers.items()]
-    kinds = ", ".join(f"{kind} {factor:.2f}" for kind, factor in evaluation.kinds.items())
-    return "\n".join([*parts, "", f"Scaled by kind of operations: {kinds}.", ""])
+    traits = ", ".join(f"{trait} {factor:.2f}" for trait, factor in evaluation.traits.items())
+    return "\n".join([*parts, "", f"Scaled by kind of operations and by software lineage: {traits}.", ""])
 
 
 def _line(name: str, e: Errors) -> str:
