@@ -75,9 +75,7 @@ def evaluate(
     residuals_by_tier = {
         "measured_same_gpu": _balanced(by_row, observations),
         "measured_other_gpu": by_die.all_offsets[judged],
-        "same_architecture": _balanced(
-            np.where(timm, by_family.general_offsets, by_network.general_offsets), observations
-        ),
+        "same_architecture": _balanced(unseen, observations),
         "specs_only": by_die.general_offsets[judged],
     }
     return Evaluation(
