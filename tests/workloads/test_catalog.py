@@ -125,3 +125,9 @@ def test_a_missing_zoo_is_reported_as_such(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(catalog, "DATA", tmp_path)
     with pytest.raises(DataError, match="resnet18"):
         load_workload(summary.name)
+
+
+def test_a_network_that_timm_gave_up_is_not_passed_off_as_a_smaller_one() -> None:
+    with pytest.raises(UnknownNameError):
+        find_model("ig_resnext101_32x48d")
+    assert find_model("ig_resnext101_32x32d").parameters == 468_530_472

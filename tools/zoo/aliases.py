@@ -11,6 +11,7 @@ ALIASES = Path(__file__).parent / "aliases.csv"
 _MENDED = {
     "ig_resnext101_32x16d": "resnext101_32x16d",
     "ig_resnext101_32x32d": "resnext101_32x32d",
+    "ig_resnext101_32x48d": "resnext101_32x48d",
     "vit_base_resnet50_384": "vit_base_r50_s16_384",
 }
 
