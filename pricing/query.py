@@ -1,5 +1,6 @@
 """Which offers a question is about, as a pure predicate, and which of them may never be ranked."""
 
+from collections.abc import Iterable
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -34,6 +35,13 @@ class OfferQuery(NamedTuple):
 def parse_patterns(text: str) -> tuple[str, ...]:
     """The patterns of a comma list: 'us-*, eastus' -> ('us-*', 'eastus'); case and empty parts do not count."""
     return tuple(part.strip().lower() for part in text.split(",") if part.strip())
+
+
+def select(offers: Iterable[Offer], instance_type: InstanceType, query: OfferQuery, today: date) -> list[Offer]:
+    """The offers of one machine that answer ``query``, in their order."""
+    if query == OfferQuery():  # nothing is asked: the commonest question, over thousands of offers
+        return list(offers)
+    return [offer for offer in offers if matches(offer, instance_type, query, today)]
 
 
 def matches(offer: Offer, instance_type: InstanceType, query: OfferQuery, today: date) -> bool:
@@ -71,12 +79,16 @@ def in_regions(region: str, zone: str | None, patterns: tuple[str, ...]) -> bool
 
 def unranked_reason(offer: Offer, instance_type: InstanceType, today: date, max_age_days: int = MAX_AGE_DAYS) -> str:
     """Why this offer is shown without a rank; '' where nothing on the price side stands against it."""
-    if instance_type.unranked:
-        return instance_type.unranked
-    for flag in offer.flags:
+    return instance_type.unranked or _price_reason(offer.flags, offer.price_as_of, today, max_age_days)
+
+
+@lru_cache(maxsize=4096)
+def _price_reason(marks: tuple[str, ...], price_as_of: str, today: date, max_age_days: int) -> str:
+    """Thousands of offers share a few dozen days and marks."""
+    for flag in marks:
         if flag in flags.UNSOLD:
             return flags.MEANING[flag]
-    age = age_days(offer.price_as_of, today)
+    age = age_days(price_as_of, today)
     if age > max_age_days:
         return f"the price is {age} days old, more than {max_age_days}"
     return ""

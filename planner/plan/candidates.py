@@ -65,7 +65,8 @@ class Candidate(NamedTuple):
         """How often a run under the offer is interrupted: on several nodes, when any of them is taken."""
         if offer is None or offer.purchase != "spot" or self.tariff.interruption_rate is None:
             return NEVER_INTERRUPTED
-        return self.tariff.interruption_rate(offer).scaled(float(self.machine.num_nodes))
+        rate, num_nodes = self.tariff.interruption_rate(offer), self.machine.num_nodes
+        return rate if num_nodes == 1 else rate.scaled(float(num_nodes))
 
     def usd_per_hour(self, offer: Offer | None) -> float | None:
         """The hourly price of all nodes; an owned machine's is the sum of what is known of its charges."""

@@ -14,7 +14,7 @@ from planner.hardware.machine import Cpu, Machine, cpu_machine
 from planner.plan.candidates import Candidate, Tariff
 from planner.units import GIB
 from pricing.offer import InstanceType, Offer
-from pricing.query import OfferQuery, matches, unranked_reason
+from pricing.query import OfferQuery, select, unranked_reason
 
 _TWO_THREADS_A_CORE = frozenset({"Zen4-Genoa", "Zen5-Turin"})
 _SELL_THREADS = frozenset({"gcp", "azure"})
@@ -98,7 +98,7 @@ def cloud_candidates(
     """
     for key, group in groupby(offers, itemgetter(0, 1)):
         kind = kinds[key]
-        matching = [offer for offer in group if matches(offer, kind, question.query, question.today)]
+        matching = select(group, kind, question.query, question.today)
         if not matching:
             continue
         machine, blocked = cloud_machine(kind, question.num_nodes)

@@ -23,14 +23,10 @@ KEPT_CHECKPOINTS = 2
 def tariffs(experiment: Experiment, interruptions: Interruptions, num_nodes: int) -> Callable[[str], Tariff]:
     """The tariff by provider: disk on every node, egress of the results once, the spot machines' interruptions."""
     known: dict[str, Tariff] = {}
-    rates: dict[tuple[str, str], Interval] = {}
 
     def rate(offer: Offer) -> Interval:
-        key = (offer.instance_type, offer.region)
-        if key not in rates:
-            found = interruptions.of(offer.provider, offer.instance_type, offer.region)
-            rates[key] = Interval(found.low_per_hour, found.per_hour, found.high_per_hour)
-        return rates[key]
+        found = interruptions.of(offer.provider, offer.instance_type, offer.region)
+        return Interval(found.low_per_hour, found.per_hour, found.high_per_hour)
 
     def tariff(provider: str) -> Tariff:
         if provider not in known:

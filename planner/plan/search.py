@@ -5,7 +5,7 @@ multiplications, and only the rows that are asked for become full estimates.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
@@ -46,11 +46,15 @@ class Limits(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A run's time with its interruptions, and what of the bill does not depend on the offer's hourly price."""
+    """A run's time with its interruptions, and what of the bill does not depend on the offer's hourly price.
+
+    ``problem`` says why a run so long has no rank ("" where it has).
+    """
 
     time_s: Interval
     billed_hours: float
     extra_cents: int
+    problem: str
 
 
 class Setting:
@@ -80,7 +84,10 @@ class Setting:
         time_s = _interrupted(self.timeline, rate) if free_tier is None else calendar_time(self.timeline, free_tier)
         tariff = self.candidate.tariff
         hours = tariff.billing.billed_hours(time_s.p50) if tariff.billing else time_s.p50 / SECONDS_PER_HOUR
-        return Run(time_s, hours, total_cents(tariff.charges, time_s.p50))
+        problem = ""
+        if not time_s.p50 <= LONGEST_RUN_S:
+            problem = TOO_LONG if math.isfinite(time_s.p50) else NEVER_FINISHES
+        return Run(time_s, hours, total_cents(tariff.charges, time_s.p50), problem)
 
 
 class Row(NamedTuple):
@@ -127,12 +134,7 @@ def rank(
             continue
         rented = candidate.provider is not None
         setting = Setting(candidate, step, timeline(experiment, candidate.machine, step, rented=rented))
-        for row in _rows(setting, limits, now):
-            if row.time_s <= LONGEST_RUN_S:
-                rows.append(row)
-            else:
-                reason = TOO_LONG if math.isfinite(row.time_s) else NEVER_FINISHES
-                refusals.append(Refusal(candidate, row.offer, step, reason))
+        _add_offers(setting, limits, now, rows, refusals)
     rows.sort(key=_order(limits))
     return Ranking(rows, refusals)
 
@@ -146,16 +148,20 @@ def _too_small(step: StepEstimate) -> str:
     return f"a batch of {step.batch_size_per_gpu} needs {needs} a device, more than it has"
 
 
-def _rows(setting: Setting, limits: Limits, now: datetime) -> Iterator[Row]:
+def _add_offers(setting: Setting, limits: Limits, now: datetime, rows: list[Row], refusals: list[Refusal]) -> None:
+    """A row or a refusal for each of the offers. What is done here is done thousands of times."""
     candidate = setting.candidate
-    num_nodes = candidate.machine.num_nodes
+    num_nodes, limited = candidate.machine.num_nodes, limits.given
     for offer in candidate.offers:
         run = setting.run(offer)
+        if run.problem:
+            refusals.append(Refusal(candidate, offer, setting.step, run.problem))
+            continue
         total = run.extra_cents
         if offer is not None:
             total += cents(offer.usd_per_hour * num_nodes * run.billed_hours)
-        p_meets = _p_meets(setting, offer, limits, now) if limits.given else None
-        yield Row(setting, offer, run.time_s.p50, total / 100, p_meets)
+        p_meets = _p_meets(setting, offer, limits, now) if limited else None
+        rows.append(Row(setting, offer, run.time_s.p50, total / 100, p_meets))
 
 
 def _p_meets(setting: Setting, offer: Offer | None, limits: Limits, now: datetime) -> float:
@@ -172,14 +178,15 @@ def _p_meets(setting: Setting, offer: Offer | None, limits: Limits, now: datetim
     return min(probabilities)
 
 
-def _order(limits: Limits) -> Callable[[Row], tuple[float, ...]]:
+def _order(limits: Limits) -> Callable[[Row], float | tuple[float, ...]]:
     if limits.sort == "time":
         return lambda row: (row.time_s, row.cost_usd)
     if limits.sort == "cost":
         return lambda row: (row.cost_usd, row.time_s)
     if limits.given:
         return lambda row: _nearest_first(row, limits)
-    return lambda row: (row.value(limits.hour_value_usd),)
+    second_value_usd = limits.hour_value_usd / SECONDS_PER_HOUR
+    return lambda row: row.cost_usd + row.time_s * second_value_usd
 
 
 def _nearest_first(row: Row, limits: Limits) -> tuple[float, ...]:
@@ -196,11 +203,16 @@ def meets(row: Row, limits: Limits) -> bool:
 
 def pareto_front(rows: Sequence[Row]) -> set[int]:
     """Indices of the rows that no other row beats in both time and cost."""
+    of_time: dict[float, int] = {}  # the cheapest of each time: offers of one machine share theirs
+    for index, row in enumerate(rows):
+        known = of_time.get(row.time_s)
+        if known is None or row.cost_usd < rows[known].cost_usd:
+            of_time[row.time_s] = index
     front: set[int] = set()
-    cheapest = float("inf")
-    for _, cost_usd, index in sorted((row.time_s, row.cost_usd, index) for index, row in enumerate(rows)):
-        if cost_usd < cheapest:
-            cheapest = cost_usd
+    cheapest = math.inf
+    for _, index in sorted(of_time.items()):
+        if rows[index].cost_usd < cheapest:
+            cheapest = rows[index].cost_usd
             front.add(index)
     return front
 

@@ -114,13 +114,16 @@ class Knowledge(NamedTuple):
         offset = sum(fitted[effect][0] for effect in fitted)
         for weight, reference in zip(self.weights, self.references, strict=True):
             offset += weight * self._shared(subject, reference.subject)
-        evidence = self.evidence(subject)
+        evidence = self._tier(subject, fitted)
         low, high = self._spread(evidence, traits, flags)
         return Correction(offset, low, high, evidence)
 
     def evidence(self, subject: Subject) -> Evidence:
         """The best tier that shipped or own measurements reach for this subject."""
-        own, fitted = self.references, self._fitted(subject)
+        return self._tier(subject, self._fitted(subject))
+
+    def _tier(self, subject: Subject, fitted: Mapping[str, Sequence[float]]) -> Evidence:
+        own = self.references
         if any(r.on_this_machine and r.subject.workload_accelerator == subject.workload_accelerator for r in own):
             return "measured_here"
 
