@@ -21,8 +21,9 @@ from planner.throughput.levers import Lever
 from planner.tui.arrange import Key, Order, key_of
 from planner.tui.asked import Values, command_line, field_of
 from planner.tui.clock import age, day
-from planner.tui.commands import EVERYWHERE, MACHINE, PLAN, PRICES, WHY, Command, bindings
+from planner.tui.commands import EVERYWHERE, Command, bindings
 from planner.tui.core import Core, LiveCore, Ranked
+from planner.tui.panes import PANES
 from planner.tui.screens.base import PlannerScreen
 from planner.tui.screens.dialogs import JumpScreen, TextDialog
 from planner.tui.screens.plan import PlanScreen
@@ -31,7 +32,6 @@ from planner.tui.texts import assumptions_text, command_text, keys_text
 from planner.tui.theme import PALETTES, Palette, themes
 from pricing.age import age_days
 
-COMMANDS: dict[str, Sequence[Command]] = {"plan": PLAN, "why": WHY, "machine": MACHINE, "prices": PRICES}
 LEVERS_AFTER_S = COMPLETE_AFTER_S = 0.15
 """The cursor, or the form, must rest that long before levers are looked for and the last rows are written."""
 
@@ -243,7 +243,7 @@ class PlannerApp(App[None]):
         while len(self.screen_stack) > 1:
             self.pop_screen()
         if mode != "plan":
-            self.push_screen(_screen_of(mode))
+            self.push_screen(next(pane for pane in PANES if pane.mode == mode).open())
 
     def action_command_line(self) -> None:
         if self.problem_in_form and self.problem:
@@ -303,7 +303,7 @@ class PlannerApp(App[None]):
 
     def _commands_here(self) -> Sequence[Command]:
         screens = [screen for screen in self.screen_stack if isinstance(screen, PlannerScreen)]
-        return COMMANDS[screens[-1].MODE] if screens else ()
+        return screens[-1].PANE_COMMANDS if screens else ()
 
     def price_state(self) -> tuple[Text, Text]:
         """Where the prices come from and how old the oldest one shown is: in full, and short."""
@@ -319,18 +319,3 @@ class PlannerApp(App[None]):
         return full.append(f", {age(days)}{' old' if days > 0 else ''}", style=palette.dim), mark.copy().append(
             f" {day(seen)}", style=palette.dim
         )
-
-
-def _screen_of(mode: str) -> PlannerScreen:
-    """A tab's screen; imported when it is opened, which keeps the start short."""
-    if mode == "why":
-        from planner.tui.screens.why import WhyScreen
-
-        return WhyScreen()
-    if mode == "machine":
-        from planner.tui.screens.machine import MachineScreen
-
-        return MachineScreen()
-    from planner.tui.screens.prices import PricesScreen
-
-    return PricesScreen()

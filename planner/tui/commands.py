@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 from textual.binding import Binding, BindingType
 
+from planner.tui.panes import PANES
+
 
 class Command(NamedTuple):
     """``group`` is the palette's prefix; ``word`` what the footer says ('' never there); ``key`` '' has no key."""
@@ -22,10 +24,10 @@ class Command(NamedTuple):
 
 
 EVERYWHERE = (
-    Command("Go", "Plan: the ranked machines", "1", "app.go('plan')"),
-    Command("Go", "Why: one row taken apart", "2", "app.go('why')"),
-    Command("Go", "Machine: what this one is", "3", "app.go('machine')"),
-    Command("Go", "Prices: every offer known", "4", "app.go('prices')"),
+    *(
+        Command("Go", f"{pane.title}: {pane.about}", str(number), f"app.go('{pane.mode}')")
+        for number, pane in enumerate(PANES, start=1)
+    ),
     Command("Go", "to a pane by its letter", "ctrl+o", "app.jump"),
     Command("Show", "the same question as a command line, and copy it", "y", "app.command_line", "Command"),
     Command("Show", "what was assumed, and warnings", "a", "app.assumptions"),

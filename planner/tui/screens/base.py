@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widget import Widget
 
+from planner.tui.commands import Command
 from planner.tui.widgets.bars import KeyBar, QuestionLine, TitleBar
 
 if TYPE_CHECKING:
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
 
 
 class PlannerScreen(Screen[None]):
-    """One tab. ``MODE`` is its name; ``keys`` what the bar at the bottom shows (key, word, action)."""
+    """One tab. ``MODE`` is its name in :data:`planner.tui.panes.PANES`, ``PANE_COMMANDS`` what palette and help show
+    of it; ``keys`` is what the bar at the bottom shows (key, word, action)."""
 
     MODE: ClassVar[str] = ""
+    PANE_COMMANDS: ClassVar[Sequence[Command]] = ()
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-w80"), (100, "-w100"), (120, "-w120"), (150, "-w150")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (22, "-short"), (30, "-tall")]  # noqa: RUF012
 

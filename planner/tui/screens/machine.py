@@ -35,6 +35,7 @@ class Found(Message):
 
 class MachineScreen(PlannerScreen):
     MODE = "machine"
+    PANE_COMMANDS = MACHINE
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(MACHINE)]
 
     def __init__(self) -> None:

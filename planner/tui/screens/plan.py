@@ -47,6 +47,7 @@ class FilterInput(Input):
 
 class PlanScreen(PlannerScreen):
     MODE = "plan"
+    PANE_COMMANDS = PLAN
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(PLAN)]
 
     def compose_body(self) -> Iterator[Widget]:

@@ -44,6 +44,7 @@ class PricesMissing(Message):
 
 class PricesScreen(PlannerScreen):
     MODE = "prices"
+    PANE_COMMANDS = PRICES
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(PRICES)]
 
     def __init__(self) -> None:

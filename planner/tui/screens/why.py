@@ -63,6 +63,7 @@ n, N    the next row of the plan, the one before"""
 
 class WhyScreen(PlannerScreen):
     MODE = "why"
+    PANE_COMMANDS = WHY
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(WHY)]
 
     def __init__(self) -> None:

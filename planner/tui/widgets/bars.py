@@ -9,9 +9,9 @@ from rich.text import Text
 from textual.widgets import Static
 
 from planner.tui.drawing import both_ends
+from planner.tui.panes import PANES
 from planner.tui.theme import Palette
 
-TABS = (("plan", "Plan"), ("why", "Why"), ("machine", "Machine"), ("prices", "Prices"))
 MAX_KEYS = 6
 _NARROW = 100
 
@@ -24,7 +24,7 @@ class TitleBar(Static):
     def paint(self, palette: Palette, active: str, state: Text, short_state: Text) -> None:
         narrow = self.app.size.width < _NARROW
         text = Text.assemble((" gpuplanner   ", f"bold {palette.strong}"))
-        for number, (mode, name) in enumerate(TABS, start=1):
+        for number, (mode, name, *_) in enumerate(PANES, start=1):
             on = mode == active
             click = Style(meta={"@click": f"app.go('{mode}')"})
             ground = f" on {palette.surface}" if on else ""
@@ -60,7 +60,7 @@ class KeyBar(Static):
             text.append_text(entry).append("    " if wide else "  ")
         text.rstrip()
         width = self.app.size.width
-        right = Text.assemble(("1-4", f"bold {palette.strong}")).append(" screens ", style=palette.dim)
+        right = Text.assemble((f"1-{len(PANES)}", f"bold {palette.strong}")).append(" screens ", style=palette.dim)
         if width < 80:
             right = Text("needs 80 columns for more ", style=palette.dim)
         self.update(both_ends(text, right, width), layout=False)
