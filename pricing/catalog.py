@@ -96,14 +96,6 @@ class Catalog:
             )
             return [PriceSource(*row) for row in rows]
 
-    def dates(self) -> tuple[str, str]:
-        """The oldest and the newest day on which an offer was seen. Raises PricingError on an empty snapshot."""
-        with self._reading() as snapshot:
-            oldest, newest = snapshot.execute("select min(price_as_of), max(price_as_of) from provenances").fetchone()
-        if oldest is None:
-            raise PricingError(f"the price snapshot {self.path} holds no offers")
-        return oldest, newest
-
     def interruptions(self) -> Interruptions:
         """How often spot machines are taken away."""
         with self._reading() as snapshot:

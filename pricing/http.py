@@ -144,7 +144,7 @@ class Http:
             response = await self._patiently(start, url)
             length = response.headers.get("content-length", "")
             coded = response.headers.get("content-encoding", "identity") != "identity"
-            total = int(length) if length.isdigit() and not coded else None
+            total = int(length) if length.isdecimal() and not coded else None
             yield Body(total, response.headers.get("etag", ""), self._whole_chunks(response, url))
 
     async def size(self, url: str) -> int | None:
@@ -156,7 +156,7 @@ class Http:
                 raise OfflineError(self._no_network(url)) from None
             return None
         length = response.headers.get("content-length", "")
-        return int(length) if response.status_code == 200 and length.isdigit() else None
+        return int(length) if response.status_code == 200 and length.isdecimal() else None
 
     async def _whole_chunks(self, response: "httpx.Response", url: str) -> AsyncIterator[bytes]:
         try:
@@ -324,7 +324,7 @@ def _retry_after_s(text: str) -> float | None:
     from datetime import UTC, datetime
     from email.utils import parsedate_to_datetime
 
-    if text.strip().isdigit():
+    if text.strip().isdecimal():
         return float(text)
     try:
         return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())

@@ -16,7 +16,7 @@ def is_local_zone(offer: Offer) -> bool:
     if offer.provider != "aws" or offer.zone is None:
         return False
     region, dash, number = offer.zone.partition("-az")
-    return not (dash and region.isalnum() and number.isdigit())
+    return not (dash and region.isalnum() and number.isdecimal())
 
 
 def spread_regional_prices(offers: Iterable[Offer]) -> list[Offer]:

@@ -60,12 +60,6 @@ def disk_rate(provider: str) -> Rate | None:
     return rates[0] if rates else None
 
 
-def disk_usd(provider: str, gigabytes: float, hours: float) -> float | None:
-    """What a volume of ``gigabytes`` costs over ``hours``; None where the rate is not known."""
-    rate = disk_rate(provider)
-    return None if rate is None else rate.value * gigabytes * hours / HOURS_PER_MONTH
-
-
 def egress_rates(provider: str) -> tuple[Rate, ...]:
     """USD per GB out to the internet, by amount in a month, from the first GB up; empty where not known."""
     return _rates(provider, "egress")

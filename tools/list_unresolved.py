@@ -1,7 +1,8 @@
 """List the model and GPU names of the measured tables that the catalogues do not know, with reasons.
 
     python tools/list_unresolved.py --shared DIR           write docs/unresolved.md
-    python tools/list_unresolved.py --shared DIR --check   fail if the page is not what would be written
+    python tools/list_unresolved.py --shared DIR --check   fail if the page is not what would be written, if a name
+                                                           has no reason or a table is below its bar
 
 Reads DIR/data/{throughput,scaling,time_to_train}.csv.gz. The reason for a GPU is that of
 planner/data/unresolved_accelerators.csv, the one for a model the first pattern that matches it in
@@ -29,21 +30,23 @@ from planner.throughput.measurement import find_workload, read_accelerator  # no
 
 PAGE = REPOSITORY / "docs" / "unresolved.md"
 REASONS = REPOSITORY / "tools" / "unresolved_models.csv"
-NO_REASON = "not in the zoo"
+NO_MODEL_REASON = "not in the zoo"
+NO_GPU_REASON = "in no table"
 
 
 class Table(NamedTuple):
-    """A measured table and its columns with the names of models and GPUs."""
+    """A measured table, its columns with the names of models and GPUs, the least share of rows whose model resolves."""
 
     file: str
     model: str
     gpu: str
+    least_share: float
 
 
 TABLES = (
-    Table("throughput.csv.gz", "model", "gpu"),
-    Table("scaling.csv.gz", "model", "accelerator"),
-    Table("time_to_train.csv.gz", "workload", "accelerator"),
+    Table("throughput.csv.gz", "model", "gpu", 0.90),
+    Table("scaling.csv.gz", "model", "accelerator", 0.75),
+    Table("time_to_train.csv.gz", "workload", "accelerator", 0.75),
 )
 
 
@@ -70,9 +73,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{table.file}: {models.share:.1%} of the rows resolve in model, {gpus.share:.1%} in GPU")
     text = "\n".join(page(found)) + "\n"
     if options.check:
-        return 0 if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text else 1
+        problems = list(faults(found, text))
+        print(*problems, sep="\n", end="\n" if problems else "", file=sys.stderr)
+        return 1 if problems else 0
     PAGE.write_text(text, encoding="utf-8")
     return 0
+
+
+def faults(found: Sequence[tuple[Table, Names, Names]], text: str) -> Iterator[str]:
+    """What --check fails on."""
+    if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
+        yield f"{PAGE.name} is not what would be written"
+    if f"**{NO_MODEL_REASON}**" in text or f"**{NO_GPU_REASON}**" in text:
+        yield f"{PAGE.name} lists names without a reason"
+    for table, models, _ in found:
+        if models.share < table.least_share:
+            yield f"{table.file}: only {models.share:.1%} of the rows name a known model, not {table.least_share:.0%}"
 
 
 def names_of(table: Table, data: Path) -> tuple[Names, Names]:
@@ -119,7 +135,7 @@ def page(found: Sequence[tuple[Table, Names, Names]]) -> Iterator[str]:
 def gpu_reason(name: str) -> str:
     """What the table of names without an accelerator says."""
     reasons = {row["name"]: row["reason"] for row in read_rows("unresolved_accelerators.csv")}
-    return reasons.get(name, "in no table")
+    return reasons.get(name, NO_GPU_REASON)
 
 
 def model_reason(name: str) -> str:
@@ -127,7 +143,7 @@ def model_reason(name: str) -> str:
     for pattern, reason in _patterns():
         if fnmatchcase(name, pattern) or fnmatchcase(name.rpartition("/")[2], pattern):
             return reason
-    return NO_REASON
+    return NO_MODEL_REASON
 
 
 def _patterns() -> list[tuple[str, str]]:

@@ -188,7 +188,7 @@ def _find(name: str) -> tuple[NameParts, list[_Candidate]]:
         split = split_form(reading.core)
         if split is not None:
             readings.append(reading._replace(model=(split[0],), forms=reading.forms | {split[1]}))
-        if len(reading.model) > 1 and reading.model[-1].isdigit():
+        if len(reading.model) > 1 and reading.model[-1].isdecimal():
             is_slice = reading.model[0].startswith(("tpu", "v5litepod"))
             memory = None if is_slice else float(reading.model[-1])
             readings.append(reading._replace(model=reading.model[:-1], memory_gib=memory))

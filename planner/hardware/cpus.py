@@ -111,7 +111,7 @@ _EPYC_GENERATION = {"1": "Zen1-Naples", "2": "Zen2-Rome", "3": "Zen3-Milan", "4"
 def _by_scheme(words: list[str]) -> str | None:
     for word in words:
         digits = word[:4]
-        if len(digits) == 4 and digits.isdigit():
+        if len(digits) == 4 and digits.isdecimal():
             if "xeon" in words and digits[0] in "34568" and digits[1] in _XEON_GENERATION:
                 return _XEON_GENERATION[digits[1]]
             if "epyc" in words and digits[0] in "79" and digits[3] in _EPYC_GENERATION:

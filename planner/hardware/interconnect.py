@@ -173,7 +173,7 @@ def _network_words(text: str) -> list[str]:
 
 
 def _is_number(word: str) -> bool:
-    return word.replace(".", "", 1).isdigit()
+    return word.replace(".", "", 1).isdecimal()
 
 
 def _named_network(text: str) -> Network:

@@ -35,26 +35,11 @@ class Machine(NamedTuple):
     cpu: Cpu | None = None
     vcpus: float | None = None
     ram_bytes: float | None = None
-    local_disk_bytes: float | None = None
 
     @property
     def devices(self) -> int:
         """Data-parallel workers over all nodes; a CPU machine or a share of a GPU is one per node."""
         return max(1, int(self.num_gpus)) * self.num_nodes
-
-    @property
-    def physics_key(self) -> tuple[object, ...]:
-        """Two machines with the same key have the same step time: the physics runs once for both."""
-        return (
-            self.accelerator,
-            self.num_gpus,
-            self.num_nodes,
-            self.link.kind if self.link else None,
-            self.network,
-            self.cpu.key if self.cpu else None,
-            self.vcpus,
-            self.ram_bytes,
-        )
 
 
 def cpu_machine(

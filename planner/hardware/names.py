@@ -65,11 +65,11 @@ def read_name(name: str) -> NameParts:
         size = _memory_gib(word.replace("q", "g") if word.endswith("q") else word)  # 'A10-24Q': a virtual GPU's 24 GB
         if size is not None:
             memory_gib = size
-        elif word.isdigit() and following in _MEMORY_UNITS:
+        elif word.isdecimal() and following in _MEMORY_UNITS:
             memory_gib = float(word)
-        elif word.isdigit() and following in ("core", "cores"):
+        elif word.isdecimal() and following in ("core", "cores"):
             forms.add(f"{word}c")
-        elif len(word) > 1 and word[:-1].isdigit() and word[-1] == "c":
+        elif len(word) > 1 and word[:-1].isdecimal() and word[-1] == "c":
             forms.add(word)
         elif word in _FORM_WORDS:
             forms.add(_FORM_WORDS[word])
@@ -89,6 +89,6 @@ def split_form(core: str) -> tuple[str, str] | None:
 def _memory_gib(word: str) -> float | None:
     for unit in _MEMORY_UNITS:
         digits = word.removesuffix(unit)
-        if digits != word and digits.isdigit():
+        if digits != word and digits.isdecimal():
             return float(digits)
     return None

@@ -94,11 +94,11 @@ def _split_count(text: str) -> tuple[str, int | None]:
     stripped = text.strip()
     name, colon, count = stripped.rpartition(":")
     if colon:
-        if not count.strip().isdigit() or not 0 < int(count) <= 1024:
+        if not count.strip().isdecimal() or not 0 < int(count) <= 1024:
             raise InputError(f"the number of GPUs in {text!r} must be a whole number from 1 to 1024")
         return name.strip(), int(count)
     count, cross, name = stripped.partition("x")
-    if cross and count.strip().isdigit() and 0 < int(count) <= 1024 and name.strip():
+    if cross and count.strip().isdecimal() and 0 < int(count) <= 1024 and name.strip():
         return name.strip(), int(count)
     return stripped, None
 

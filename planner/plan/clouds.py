@@ -45,7 +45,6 @@ def cloud_machine(kind: InstanceType, num_nodes: int = 1) -> tuple[Machine, str]
         cpu=host,
         vcpus=kind.vcpus,
         ram_bytes=ram_bytes,
-        local_disk_bytes=kind.local_disk_gb * 1e9 if kind.local_disk_gb is not None else None,
     )
     return machine, blocked
 

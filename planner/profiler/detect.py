@@ -160,11 +160,11 @@ def _visible(gpus: tuple[GpuFacts, ...], setting: str | None) -> tuple[GpuFacts,
     if setting is None:
         return gpus
     entries = [entry.strip() for entry in setting.split(",") if entry.strip()]
-    if entries and not entries[0].lstrip("-").isdigit():
+    if entries and not entries[0].lstrip("-").isdecimal():
         return gpus[: len(entries)]
     chosen = []
     for entry in entries:
-        if not entry.isdigit() or int(entry) >= len(gpus):
+        if not entry.isdecimal() or int(entry) >= len(gpus):
             break
         chosen.append(gpus[int(entry)])
     return tuple(chosen)
@@ -178,7 +178,7 @@ def _amd_gpus(tree: Tree) -> tuple[GpuFacts, ...]:
         if not card.startswith("card") or "-" in card or tree.text(f"{device}/vendor") != _AMD_VENDOR:
             continue
         memory = tree.text(f"{device}/mem_info_vram_total")
-        if not memory.isdigit() or int(memory) < _SMALLEST_GPU_BYTES:
+        if not memory.isdecimal() or int(memory) < _SMALLEST_GPU_BYTES:
             continue  # the graphics part of a processor
         name = tree.text(f"{device}/product_name") or f"AMD GPU {tree.text(f'{device}/device')}"
         gpus.append(GpuFacts(name, float(memory)))

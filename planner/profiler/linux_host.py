@@ -109,14 +109,14 @@ def _named_by_arm(tree: Tree) -> str:
 
 def _threads_per_core(first: dict[str, str], tree: Tree) -> float:
     siblings, cores = first.get("siblings", ""), first.get("cpu cores", "")
-    if siblings.isdigit() and cores.isdigit() and int(cores) > 0:
+    if siblings.isdecimal() and cores.isdecimal() and int(cores) > 0:
         return int(siblings) / int(cores)
     return float(_count_range(tree.text("sys/devices/system/cpu/cpu0/topology/thread_siblings_list")) or 1)
 
 
 def _clock_hz(first: dict[str, str], tree: Tree) -> float | None:
     highest_khz = tree.text("sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")
-    if highest_khz.isdigit():
+    if highest_khz.isdecimal():
         return float(highest_khz) * 1e3
     try:
         return float(first["cpu MHz"]) * 1e6
@@ -129,7 +129,7 @@ def _count_range(text: str) -> int:
     total = 0
     for part in text.split(","):
         low, dash, high = part.partition("-")
-        if not low.isdigit() or (dash and not high.isdigit()):
+        if not low.isdecimal() or (dash and not high.isdecimal()):
             return 0
         total += int(high) - int(low) + 1 if dash else 1
     return total
@@ -164,12 +164,12 @@ def _cpu_quota(tree: Tree) -> float | None:
     quotas = []
     for directory in _ancestors("sys/fs/cgroup", groups.get("", "")):
         quota, _, period = tree.text(f"{directory}/cpu.max").partition(" ")
-        if quota.isdigit() and period.isdigit() and int(period) > 0:
+        if quota.isdecimal() and period.isdecimal() and int(period) > 0:
             quotas.append(int(quota) / int(period))
     for mount in ("sys/fs/cgroup/cpu", "sys/fs/cgroup/cpu,cpuacct"):
         for directory in _ancestors(mount, groups.get("cpu", "")):
             quota, period = tree.text(f"{directory}/cpu.cfs_quota_us"), tree.text(f"{directory}/cpu.cfs_period_us")
-            if quota.isdigit() and period.isdigit() and int(period) > 0:
+            if quota.isdecimal() and period.isdecimal() and int(period) > 0:
                 quotas.append(int(quota) / int(period))
     return min(quotas, default=None)
 
@@ -181,7 +181,7 @@ def _memory_limit(tree: Tree) -> float | None:
         f"{directory}/memory.limit_in_bytes"
         for directory in _ancestors("sys/fs/cgroup/memory", groups.get("memory", ""))
     ]
-    limits = [float(text) for text in map(tree.text, files) if text.isdigit()]
+    limits = [float(text) for text in map(tree.text, files) if text.isdecimal()]
     return min(limits, default=None)
 
 

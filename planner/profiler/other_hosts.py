@@ -28,7 +28,7 @@ def read_mac(run: Run = run_command) -> tuple[HostFacts, tuple[GpuFacts, ...]]:
     """A Mac and the GPU of its chip; an Intel Mac has none that PyTorch trains on well."""
     values = dict(zip(_MAC_NAMES, run(["sysctl", "-n", *_MAC_NAMES]).splitlines(), strict=False))
     memory = values.get("hw.memsize", "")
-    ram_bytes = float(memory) if memory.isdigit() else None
+    ram_bytes = float(memory) if memory.isdecimal() else None
     chip = values.get("machdep.cpu.brand_string", "")
     threads = _positive(values.get("hw.logicalcpu", ""), os.cpu_count() or 1)
     host = HostFacts(
@@ -50,12 +50,12 @@ def _gpu_cores(listing: str) -> int | None:
     for line in listing.splitlines():
         if '"gpu-core-count"' in line:
             digits = line.rpartition("=")[2].strip()
-            return int(digits) if digits.isdigit() else None
+            return int(digits) if digits.isdecimal() else None
     return None
 
 
 def _positive(text: str, otherwise: int) -> int:
-    return int(text) if text.isdigit() and int(text) > 0 else otherwise
+    return int(text) if text.isdecimal() and int(text) > 0 else otherwise
 
 
 def read_windows() -> HostFacts:

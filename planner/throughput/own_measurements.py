@@ -46,7 +46,7 @@ def own_measurement(text: str, experiment: Experiment) -> Measurement:
         named = _precision(word)
         if named is not None:
             precision = named
-        elif word[:1] == "b" and word[1:].isdigit() and 0 < int(word[1:]) <= _MAX_BATCH:
+        elif word[:1] == "b" and word[1:].isdecimal() and 0 < int(word[1:]) <= _MAX_BATCH:
             batch = int(word[1:])
         else:
             raise InputError(f"cannot read {word!r} in the measurement {text!r}; {FORM}")

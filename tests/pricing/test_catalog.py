@@ -61,12 +61,10 @@ def test_another_schema_is_refused(tmp_path: Path) -> None:
         open_catalog(emptied(tmp_path, "meta"))
 
 
-def test_an_empty_snapshot_has_no_dates(tmp_path: Path) -> None:
+def test_an_empty_snapshot_has_no_offers(tmp_path: Path) -> None:
     catalog = open_catalog(emptied(tmp_path, "offers", "provenances", "machines", "places"))
     assert catalog.offers() == []
     assert catalog.providers() == []
-    with pytest.raises(PricingError, match="holds no offers"):
-        catalog.dates()
 
 
 def test_a_path_with_special_characters_opens(tmp_path: Path) -> None:
@@ -109,12 +107,11 @@ def test_only_the_purchases_asked_for_are_read(catalog: Catalog) -> None:
     assert all("commitment_1_year" in offer.flags for offer in reserved)
 
 
-def test_dates_and_sources_agree(catalog: Catalog) -> None:
-    oldest, newest = catalog.dates()
+def test_offers_and_sources_agree(catalog: Catalog) -> None:
     sources = [source for source in catalog.sources() if source.offers]
-    assert oldest == min(source.oldest for source in sources)
-    assert newest == max(source.newest for source in sources)
     everything = catalog.offers(["on_demand", "spot", "reserved"])
+    assert min(source.oldest for source in sources) == min(offer.price_as_of for offer in everything)
+    assert max(source.newest for source in sources) == max(offer.price_as_of for offer in everything)
     assert sum(source.offers for source in sources) == len(everything)
     assert all(source.origin and source.licence for source in sources)
 

@@ -48,11 +48,15 @@ def test_a_longer_run_never_bills_less(first: float, second: float) -> None:
         assert billed.billed_hours(shorter) * 3600 >= shorter * (1 - 1e-6)
 
 
-def test_disk_by_gigabyte_and_month() -> None:
-    assert rates.disk_usd("aws", 100, 730) == pytest.approx(8.0)
-    assert rates.disk_usd("gcp", 100, 73) == pytest.approx(1.0)
-    assert rates.disk_usd("lambda", 100, 73) == 0.0, "included in the machine's price"
-    assert rates.disk_usd("paperspace", 100, 73) is None
+@pytest.mark.parametrize(("provider", "usd"), [("aws", 0.08), ("gcp", 0.10), ("lambda", 0.0)])
+def test_disk_by_gigabyte_and_month(provider: str, usd: float) -> None:
+    rate = rates.disk_rate(provider)
+    assert rate is not None
+    assert rate.value == usd
+
+
+def test_an_unknown_disk_rate_is_no_rate_of_zero() -> None:
+    assert rates.disk_rate("paperspace") is None
 
 
 @pytest.mark.parametrize(
