@@ -24,8 +24,8 @@ Whole runs that vendors and projects published (MLPerf, NVIDIA's examples, detec
 put to the product as its own experiment on its own machine, time only. Vendors' runs are predicted with `--tuned`, the
 others as an ordinary script; MLPerf's clock covers no checkpoints, the others' does. Where a row states no batch the
 recipe's is taken, where it states no precision mixed precision (detectron2: fp32). MLPerf 0.5 counts epochs from 0.
-The throughput model learns from rates of NVIDIA's examples, detectron2 and StyleGAN among others (docs/model.md); MLPerf
-and DAWNBench had no part in any fit.
+The throughput model learns from rates of NVIDIA's examples, detectron2 and StyleGAN, among others (docs/model.md);
+MLPerf and DAWNBench had no part in any fit.
 
 The residual is ln(predicted / published): 0.10 is a tenth too slow, 0.41 half as long again.
 """
