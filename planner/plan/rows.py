@@ -21,7 +21,7 @@ COST_INCOMPLETE = "cost_incomplete"
 def ranked_estimate(row: Row, rank: int, on_front: bool, now: datetime) -> Estimate:
     setting, offer = row.setting, row.offer
     candidate = setting.candidate
-    time_s = setting.run(offer).time_s
+    time_s = setting.time_s(offer)
     spread = price_age(offer, now.date()).spread if offer is not None else 0.0
     added = limits_at_p50(setting.timeline, candidate.free_tier) if candidate.free_tier is not None else None
     return _estimate(

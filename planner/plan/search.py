@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from planner.experiment.experiment import Experiment
-from planner.plan.candidates import NEVER_INTERRUPTED, Candidate
+from planner.plan.candidates import Candidate
 from planner.plan.cost import cents, cost_interval, price_age, total_cents
 from planner.plan.free_tier import calendar_time
 from planner.plan.probability import Z90, p_below
@@ -26,6 +26,8 @@ Sort = Literal["value", "cost", "time"]
 LONGEST_RUN_S = 100 * 365.25 * 86400
 TOO_LONG = "it would take more than a hundred years"
 NEVER_FINISHES = "interrupted so often that it would never finish"
+
+_DEVIATIONS = (-Z90, 0.0, Z90)
 
 ORDINARY_STACKS = frozenset({"cuda", "rocm", "mps", "cpu"})
 """Stacks on which an ordinary PyTorch script runs unchanged."""
@@ -46,12 +48,12 @@ class Limits(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A run's time with its interruptions, and what of the bill does not depend on the offer's hourly price.
+    """A run's P50 with its interruptions, and what of the bill does not depend on the offer's hourly price.
 
     ``problem`` says why a run so long has no rank ("" where it has).
     """
 
-    time_s: Interval
+    p50_s: float
     billed_hours: float
     extra_cents: int
     problem: str
@@ -60,14 +62,16 @@ class Run(NamedTuple):
 class Setting:
     """A candidate with its step and timeline; remembers the run, which offers of one region share."""
 
-    __slots__ = ("_by_rate", "_by_region", "candidate", "step", "timeline")
+    __slots__ = ("_by_rate", "_by_region", "_times", "_work", "candidate", "step", "timeline")
 
     def __init__(self, candidate: Candidate, step: StepEstimate, line: Timeline) -> None:
         self.candidate = candidate
         self.step = step
         self.timeline = line
+        self._work = line.work
         self._by_region: dict[str | None, Run] = {}
         self._by_rate: dict[Interval, Run] = {}
+        self._times: dict[Interval, Interval] = {}
 
     def run(self, offer: Offer | None) -> Run:
         """The run under the offer: a spot machine's interruptions depend on its region, the others have none."""
@@ -79,15 +83,33 @@ class Setting:
             self._by_region[region] = self._by_rate[rate] = known
         return known
 
-    def _run(self, rate: Interval) -> Run:
+    def time_s(self, offer: Offer | None) -> Interval:
+        """The run's time under the offer, ends included: asked of shown rows, and of all where limits are given."""
         free_tier = self.candidate.free_tier
-        time_s = _interrupted(self.timeline, rate) if free_tier is None else calendar_time(self.timeline, free_tier)
-        tariff = self.candidate.tariff
-        hours = tariff.billing.billed_hours(time_s.p50) if tariff.billing else time_s.p50 / SECONDS_PER_HOUR
+        if free_tier is not None:
+            return calendar_time(self.timeline, free_tier)
+        rate = self.candidate.interruptions_per_hour(offer)
+        if rate not in self._times:
+            self._times[rate] = Interval(self._end(0, rate), self._end(1, rate), self._end(2, rate))
+        return self._times[rate]
+
+    def _run(self, rate: Interval) -> Run:
+        free_tier, tariff = self.candidate.free_tier, self.candidate.tariff
+        p50_s = self._end(1, rate) if free_tier is None else calendar_time(self.timeline, free_tier).p50
+        hours = tariff.billing.billed_hours(p50_s) if tariff.billing else p50_s / SECONDS_PER_HOUR
         problem = ""
-        if not time_s.p50 <= LONGEST_RUN_S:
-            problem = TOO_LONG if math.isfinite(time_s.p50) else NEVER_FINISHES
-        return Run(time_s, hours, total_cents(tariff.charges, time_s.p50), problem)
+        if not p50_s <= LONGEST_RUN_S:
+            problem = TOO_LONG if math.isfinite(p50_s) else NEVER_FINISHES
+        return Run(p50_s, hours, total_cents(tariff.charges, p50_s), problem)
+
+    def _end(self, end: int, interruptions_per_hour: Interval) -> float:
+        """P10, P50 or P90 (0, 1, 2): each takes its own rate, and the spread of the interruptions' number on top."""
+        line, work_s, per_hour = self.timeline, self._work[end], interruptions_per_hour[end]
+        if per_hour == 0.0:
+            return line.fixed_s + work_s
+        restart_s = line.setup_s + line.download_s
+        loss = interruption_time(work_s, per_hour / SECONDS_PER_HOUR, line.checkpoint_s, restart_s)
+        return line.fixed_s + work_s + max(0.0, loss.expected_s + _DEVIATIONS[end] * loss.deviation_s)
 
 
 class Row(NamedTuple):
@@ -161,12 +183,12 @@ def _add_offers(setting: Setting, limits: Limits, now: datetime, rows: list[Row]
         if offer is not None:
             total += cents(offer.usd_per_hour * num_nodes * run.billed_hours)
         p_meets = _p_meets(setting, offer, limits, now) if limited else None
-        rows.append(Row(setting, offer, run.time_s.p50, total / 100, p_meets))
+        rows.append(Row(setting, offer, run.p50_s, total / 100, p_meets))
 
 
 def _p_meets(setting: Setting, offer: Offer | None, limits: Limits, now: datetime) -> float:
     """Time drives cost, so the two limits fail together: the smaller probability is the joint one."""
-    time_s = setting.run(offer).time_s
+    time_s = setting.time_s(offer)
     probabilities = []
     if limits.deadline is not None:
         probabilities.append(p_below(time_s, (limits.deadline - now).total_seconds()))
@@ -215,15 +237,3 @@ def pareto_front(rows: Sequence[Row]) -> set[int]:
             cheapest = rows[index].cost_usd
             front.add(index)
     return front
-
-
-def _interrupted(line: Timeline, interruptions_per_hour: Interval) -> Interval:
-    """The run's time with interruptions: each end takes its own rate, and the spread of their number on top."""
-    if interruptions_per_hour is NEVER_INTERRUPTED:
-        return line.total
-    restart_s = line.setup_s + line.download_s
-    ends = []
-    for work_s, per_hour, deviations in zip(line.work, interruptions_per_hour, (-Z90, 0.0, Z90), strict=True):
-        loss = interruption_time(work_s, per_hour / SECONDS_PER_HOUR, line.checkpoint_s, restart_s)
-        ends.append(line.fixed_s + work_s + max(0.0, loss.expected_s + deviations * loss.deviation_s))
-    return Interval(*ends)

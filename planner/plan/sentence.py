@@ -17,7 +17,7 @@ PURCHASE_WORDS = {"on_demand": "on demand", "spot": "spot", "owned": "your own",
 
 def recommendation_sentence(row: Row, limits: Limits, now: datetime) -> str:
     candidate, offer = row.setting.candidate, row.offer
-    time_s = row.setting.run(offer).time_s
+    time_s = row.setting.time_s(offer)
     spread = price_age(offer, now.date()).spread if offer is not None else 0.0
     cost = cost_interval(candidate.charges(offer), time_s, spread)
     finish = now + timedelta(seconds=time_s.p50)
