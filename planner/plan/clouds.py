@@ -119,5 +119,11 @@ def cloud_candidates(
 
 def _refused(offers: list[Offer], kind: InstanceType, question: CloudQuestion) -> dict[Offer, str]:
     """The offers that cannot be ranked, each with its reason."""
-    reasons = ((offer, unranked_reason(offer, kind, question.today, question.max_age_days)) for offer in offers)
-    return {offer: reason for offer, reason in reasons if reason}
+
+    def reason(offer: Offer) -> str:
+        return unranked_reason(offer, kind, question.today, question.max_age_days)
+
+    # A machine's offers share a few days and marks, and mostly none of these is a reason.
+    if not any(map(reason, {(offer.flags, offer.price_as_of): offer for offer in offers}.values())):
+        return {}
+    return {offer: why for offer in offers if (why := reason(offer))}
