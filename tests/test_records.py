@@ -10,7 +10,7 @@ from typing import ForwardRef
 import planner
 import pricing
 
-NOT_AT_START = ("planner.tui", "planner.workloads.torch_trace")
+NOT_AT_START = ("planner.tui", "planner.workloads.torch_trace", "planner.workloads.user_trace")
 
 
 def _modules() -> Iterator[str]:

@@ -31,6 +31,7 @@ COMMANDS = {
     "gpus": Command("gpus", "list, search and show accelerators"),
     "models": Command("models", "list, search and show models"),
     "datasets": Command("datasets", "list, search and show data sets"),
+    "trace": Command("trace", "run a PyTorch model of your own without a GPU and write what -m needs to plan it"),
     "prices": Command("prices", "list prices, refresh them from the providers, see what changed"),
     "backtest": Command("backtest", "how wrong the estimates are against a file of measurements"),
     "serve": Command("serve", "the app in a browser on this machine"),

@@ -47,6 +47,12 @@ def write_records(key: str, records: list[dict[str, Any]], output: str) -> None:
     writer.writerows({name: _cell(value) for name, value in record.items()} for record in records)
 
 
+def write_json_record(record: dict[str, Any]) -> None:
+    """One thing's JSON object."""
+    json.dump({"schema_version": SCHEMA_VERSION, **record}, sys.stdout, indent=1)
+    sys.stdout.write("\n")
+
+
 def _cell(value: Any) -> Any:
     return ";".join(map(str, value)) if isinstance(value, list | tuple) else value
 

@@ -98,7 +98,7 @@ def resolve_experiment(request: ExperimentRequest) -> Experiment:
 
 
 def _workload(request: ExperimentRequest) -> Workload:
-    workload = load_workload(request.model)
+    workload = load_workload(request.model, request.seq_length)
     if request.image_size is not None and request.image_size != workload.image_size:
         workload = at_image_size(workload, request.image_size)
     if request.seq_length is not None and request.seq_length != workload.seq_length:

@@ -6,6 +6,7 @@
 
 import csv
 import json
+import os
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from planner.errors import DataError, UnknownNameError, near_misses
 from planner.workloads.workload import Linear, Memory, Operation, Phase, Workload
 
 DATA = Path(__file__).parent.parent / "data"
+MODEL_CONFIG = "config.json"
 _PHASES: tuple[Phase, Phase] = ("forward", "backward")
 _OPTIONAL_FIELDS = (
     "optimizer", "sample_unit", "image_size", "seq_length", "trainable_parameters", "embedding_parameters"
@@ -41,9 +43,29 @@ class ModelSummary(NamedTuple):
     length: int
 
 
-def load_workload(name: str) -> Workload:
-    """The workload of that name or alias. Raises UnknownNameError with the nearest names."""
+def load_workload(name: str, seq_length: int | None = None) -> Workload:
+    """The workload of that name or alias, or of a file of the user's own (``own.py`` says which).
+
+    A model given by formulas is evaluated at ``seq_length`` tokens; any other keeps its recorded length. Raises
+    UnknownNameError with the nearest names, InputError for a file that cannot be used.
+    """
+    if names_a_file(name):
+        from planner.workloads.own import load_own
+
+        return load_own(name, seq_length)
     return _load(find_model(name))
+
+
+def names_a_file(name: str) -> bool:
+    """Whether ``name`` is a path to a model rather than a name in the zoo; a folder is one with a config.json in it."""
+    if name.lower().endswith((".json", ".onnx", ".py")):
+        return True
+    if not (name.startswith((".", "~")) or "/" in name or os.sep in name):
+        return False
+    try:
+        return os.path.isfile(os.path.join(os.path.expanduser(name), MODEL_CONFIG))
+    except ValueError:  # a NUL character
+        return False
 
 
 def _load(summary: ModelSummary) -> Workload:

@@ -215,6 +215,28 @@ class Recorder(TorchDispatchMode):
         self.live = live
         self.rows: list[OpRow] = []
         self.phase = "forward"
+        self.saved_bytes: int | None = None
+
+    def begin_backward(self) -> None:
+        """From here on rows are the backward's; what is live now was saved for it."""
+        self.phase = "backward"
+        self.saved_bytes = max(self.saved_bytes or 0, self.live.current_bytes)
+
+    @contextlib.contextmanager
+    def watching_backward(self) -> Iterator[None]:
+        """Steps that call ``backward`` themselves (two optimizers, adversarial losses) change the phase as they do."""
+        plain = torch.Tensor.backward
+
+        def backward(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> None:
+            self.begin_backward()
+            plain(tensor, *args, **kwargs)
+            self.phase = "forward"
+
+        torch.Tensor.backward = backward  # type: ignore[method-assign,assignment]
+        try:
+            yield
+        finally:
+            torch.Tensor.backward = plain  # type: ignore[method-assign]
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -566,6 +588,7 @@ StepLoss = Callable[[torch.nn.Module, Inputs], torch.Tensor]
 def trace_step(model: torch.nn.Module, inputs: Inputs, loss: StepLoss, *, autocast: bool) -> StepTrace:
     """One forward and backward of ``loss(model, inputs)``; a scalar loss; tensors on the meta device.
 
+    A ``loss`` that has called ``backward`` itself is taken to have done all of it, and may return anything.
     Half parameters count as live: they exist beside the fp32 master weights that everybody counts as parameters.
     """
     model.train()
@@ -579,14 +602,15 @@ def trace_step(model: torch.nn.Module, inputs: Inputs, loss: StepLoss, *, autoca
         live.add(tensor)
     recorder = Recorder(live)
     with recorder:
-        with _torch_as_on_cuda(autocast=autocast), CudaSemantics(recorder, autocast=autocast):
+        semantics = CudaSemantics(recorder, autocast=autocast)
+        with _torch_as_on_cuda(autocast=autocast), semantics, recorder.watching_backward():
             value = loss(model, inputs)
-        saved_bytes = live.current_bytes
-        recorder.phase = "backward"
-        value.backward()  # type: ignore[no-untyped-call]
+        if recorder.saved_bytes is None:
+            recorder.begin_backward()
+            value.backward()  # type: ignore[no-untyped-call]
     del value
     model.zero_grad(set_to_none=True)
-    return StepTrace(recorder.rows, live.peak_bytes, saved_bytes)
+    return StepTrace(recorder.rows, live.peak_bytes, recorder.saved_bytes or 0)
 
 
 class ModelTrace(NamedTuple):
