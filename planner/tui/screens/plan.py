@@ -47,6 +47,7 @@ class FilterInput(Input):
 
 class PlanScreen(PlannerScreen):
     MODE = "plan"
+    AUTO_FOCUS = "#plan"
     PANE_COMMANDS = PLAN
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(PLAN)]
 
@@ -65,7 +66,6 @@ class PlanScreen(PlannerScreen):
 
     def on_mount(self) -> None:
         self.query_one("#plans").border_title = "Plans · best offer of each machine"
-        self.query_one(PlanTable).focus()
         super().on_mount()
 
     def keys(self) -> Sequence[tuple[str, str, str]]:
@@ -101,7 +101,6 @@ class PlanScreen(PlannerScreen):
         form.paint(palette)
         form.mark_invalid(self.planner.problem_field)
         self.query_one(AnswerPane).show(ranked, self.planner.problem, palette, in_form=self.planner.problem_in_form)
-        self.set_class(ranked is None, "-empty")
         if ranked is not None:
             self._show_rows(ranked)
         self.paint_bars()

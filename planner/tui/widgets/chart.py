@@ -43,7 +43,7 @@ The dotted line is the Pareto front of the rows shown: nothing is both faster an
 Amber lines are the deadline and the budget. The row under the cursor is shown reversed."""
 
     def __init__(self) -> None:
-        super().__init__(id="chart", classes="pane")
+        super().__init__(id="chart", classes="pane empty")
         self.border_title = "Cost over time"
         self.border_subtitle = "digits = rank · line = Pareto front"
         self._rows: Sequence[Estimate] = ()
@@ -53,6 +53,7 @@ Amber lines are the deadline and the budget. The row under the cursor is shown r
     def set_rows(self, rows: Sequence[Estimate], view: View) -> None:
         """What to draw at the next ``choose``."""
         self._rows, self._view = rows, view
+        self.remove_class("empty")
 
     def choose(self, row: Estimate | None) -> None:
         """Draw, with the cursor on this row."""

@@ -1,4 +1,4 @@
-"""The table of offers; lines are put into it as the cursor comes near them."""
+"""The table of offers."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
@@ -12,9 +12,9 @@ from planner.tui.drawing import fitted
 from planner.tui.messages import SortAsked
 from planner.tui.offers import Line
 from planner.tui.theme import Palette
+from planner.tui.widgets.columns import GAP
+from planner.tui.widgets.line_table import LineTable
 from planner.units import UNKNOWN
-
-_PAGE = 80
 
 
 class _Column(NamedTuple):
@@ -36,7 +36,7 @@ _COLUMNS = (
 )
 
 
-class OffersTable(DataTable[Text]):
+class OffersTable(LineTable):
     """Offers with their ages; ``!`` marks a flagged one."""
 
     HELP = """\
@@ -56,52 +56,58 @@ An age in amber is older than prices of its kind stay true: 3 days for spot, 30 
             self.line = line
 
     def __init__(self) -> None:
-        super().__init__(id="offers", cursor_type="row", cell_padding=0, cursor_foreground_priority="renderable")
+        super().__init__("offers")
         self._lines: Sequence[Line] = ()
+        self._columns: list[_Column] = []
         self._palette: Palette | None = None
 
     def show(self, lines: Sequence[Line], sort: str, palette: Palette) -> None:
-        self._lines, self._palette = lines, palette
-        self.clear(columns=True)
-        for column in self._fitting():
-            title = f"{column.title} ▲" if column.sort == sort else column.title
-            style = f"bold {palette.strong}" if column.sort == sort else palette.dim
-            width = column.width
-            text = f"{title:>{width}}" if column.align == "right" else f"{title:<{width}}"
-            self.add_column(Text(f"{text} ", style=style), width=width + 1)
-        self._extend(_PAGE)
-        self.post_message(self.Chosen(lines[0] if lines else None))
+        """Replace the lines; the cursor stays on its offer where that is still there."""
+        chosen = self.chosen.offer[:5] if self.chosen is not None else None
+        self._lines, self._palette, self._columns = lines, palette, self._fitting()
+        cursor = next((index for index, line in enumerate(lines) if line.offer[:5] == chosen), 0)
+        with self.prevent(DataTable.RowHighlighted):
+            labels = [(_header(column, sort, palette), column.width + GAP) for column in self._columns]
+            self.columns_replaced([(Text(" "), 1), *labels])
+            self.lines_changed(cursor)
+        self.post_message(self.Chosen(self.chosen))
+
+    @property
+    def chosen(self) -> Line | None:
+        """The offer under the cursor."""
+        return self._lines[self.cursor_row] if 0 <= self.cursor_row < len(self._lines) else None
+
+    @property
+    def line_count(self) -> int:
+        return len(self._lines)
+
+    def line_cells(self, index: int) -> Sequence[Text]:
+        return [Text(" "), *(self._cell(column, self._lines[index]) for column in self._columns)]
+
+    def cursor_style(self) -> str:
+        return self._palette.accent if self._palette is not None else ""
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         event.stop()
-        if event.cursor_row + _PAGE // 2 > self.row_count:
-            self._extend(event.cursor_row + _PAGE)
-        line = self._lines[event.cursor_row] if event.cursor_row < len(self._lines) else None
-        self.post_message(self.Chosen(line))
+        self.post_message(self.Chosen(self.chosen))
 
     def on_data_table_header_selected(self, event: DataTable.HeaderSelected) -> None:
         event.stop()
-        sort = self._fitting()[event.column_index].sort
-        if sort:
-            self.post_message(SortAsked(sort))
+        if event.column_index and self._columns[event.column_index - 1].sort:
+            self.post_message(SortAsked(self._columns[event.column_index - 1].sort))
 
     def _fitting(self) -> list[_Column]:
         """The columns, the names as wide as there is room for; provider and memory go where there is none."""
         columns = list(_COLUMNS)
-        room = (self.size.width or 85) - sum(column.width + 1 for column in columns)
+        room = (self.size.width or 85) - 1 - sum(column.width + GAP for column in columns)
         if room < 0:
             columns = [column for column in columns if column.title not in ("GiB", "age")]
-            room = (self.size.width or 78) - sum(column.width + 1 for column in columns)
+            room = (self.size.width or 78) - 1 - sum(column.width + GAP for column in columns)
         share = max(room, 0) // 2
         return [
             column._replace(width=column.width + share) if column.title in ("instance type", "region") else column
             for column in columns
         ]
-
-    def _extend(self, count: int) -> None:
-        columns = self._fitting()
-        for line in self._lines[self.row_count : count]:
-            self.add_row(*(self._cell(column, line) for column in columns))
 
     def _cell(self, column: _Column, line: Line) -> Text:
         if self._palette is None:
@@ -111,6 +117,13 @@ An age in amber is older than prices of its kind stay true: 3 days for spot, 30 
         padded = f"{text:>{column.width}}" if column.align == "right" else f"{text:<{column.width}}"
         mark = "!" if column.title == "$/h" and line.offer.flags else " "
         return Text(padded, style=style).append(mark, style=self._palette.warn)
+
+
+def _header(column: _Column, sort: str, palette: Palette) -> Text:
+    title = f"{column.title} ▲" if column.sort == sort else column.title
+    style = f"bold {palette.strong}" if column.sort == sort else palette.dim
+    width = column.width
+    return Text(f"{title:>{width}} " if column.align == "right" else f"{title:<{width}} ", style=style)
 
 
 def _content(title: str, line: Line, palette: Palette) -> tuple[str, str]:

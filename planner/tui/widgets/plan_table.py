@@ -1,13 +1,11 @@
-"""The ranked table: one row a machine with its best offer; rows appear as the cursor comes near them."""
+"""The ranked table: one row a machine with its best offer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from rich.text import Text
 from textual import events
-from textual.binding import Binding, BindingType
 from textual.widgets import DataTable
 
 from planner.plan.plan import Estimate
@@ -15,12 +13,10 @@ from planner.tui.arrange import Key, Order, Rule, key_of
 from planner.tui.messages import RowChosen, SortAsked
 from planner.tui.theme import Palette
 from planner.tui.widgets.columns import Column, View, columns_for
-
-AHEAD = 16
-"""Lines in the table below those that are seen: making a line takes time that nobody should wait for."""
+from planner.tui.widgets.line_table import LineTable
 
 
-class PlanTable(DataTable[Text]):
+class PlanTable(LineTable):
     """``DataTable#plan``; its lines are estimates and, between them, rules."""
 
     HELP = """\
@@ -37,39 +33,39 @@ p       pin the row to the top, to compare it; again to let it go
 ! is an old price, ? a cost that is not known in full, * a machine that nobody owns yet.
 ev says what the estimate rests on: ● measured here ◕ same GPU ◑ other GPU ◔ architecture ○ specifications."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "cursor_down", show=False),
-        Binding("k", "cursor_up", show=False),
-        Binding("home", "scroll_top", show=False),
-        Binding("end", "scroll_bottom", show=False),
-    ]
-
     def __init__(self) -> None:
-        super().__init__(
-            id="plan",
-            cursor_type="row",
-            zebra_stripes=False,
-            cell_padding=0,
-            cursor_foreground_priority="renderable",
-        )
+        super().__init__("plan")
+        self.add_class("empty")
         self._lines: list[Estimate | Rule] = []
         self._view: View | None = None
         self._order = Order()
         self._columns: list[Column] = []
-        self._marked = -1
+        self._before = 0
 
     def show(self, lines: Sequence[Estimate | Rule], view: View, order: Order, keep: Key | None) -> None:
         """Replace the rows; the cursor goes to the row ``keep`` where it is still there, else to the best one."""
         self._lines, self._view, self._order = list(lines), view, order
+        self.remove_class("empty")
         with self.prevent(DataTable.RowHighlighted):
-            self._rebuild_columns()
-            self._marked = -1
-            target = self._index_of(keep)
-            self._extend(target + self.size.height + AHEAD)
-            if self.row_count:
-                self.move_cursor(row=max(target, 0), animate=False)
-        self._mark(self.cursor_row)
+            self._columns = columns_for(self.size.width or 78)
+            widths = [column.width + (1 if column.title else 0) for column in self._columns]
+            self.columns_replaced(list(zip(map(self._header, self._columns), widths, strict=True)))
+            self._before = self._index_of(keep)
+            self.lines_changed(self._before)
         self.post_message(RowChosen(self.chosen))
+
+    @property
+    def line_count(self) -> int:
+        return len(self._lines)
+
+    def line_cells(self, index: int) -> Sequence[Text]:
+        line, view = self._lines[index], self._view
+        if view is None:
+            return [Text() for _ in self._columns]
+        return self._rule_cells(line) if isinstance(line, Rule) else [one.render(line, view) for one in self._columns]
+
+    def cursor_style(self) -> str:
+        return self._palette.accent
 
     @property
     def chosen(self) -> Estimate | None:
@@ -87,11 +83,10 @@ ev says what the estimate rests on: ● measured here ◕ same GPU ◑ other GPU
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         event.stop()
         row = event.cursor_row
-        self._extend(row + self.size.height + AHEAD)
         if 0 <= row < len(self._lines) and isinstance(self._lines[row], Rule):
             self._step_over(row)
             return
-        self._mark(row)
+        self._before = row
         self.post_message(RowChosen(self.chosen))
 
     def on_data_table_header_selected(self, event: DataTable.HeaderSelected) -> None:
@@ -102,26 +97,12 @@ ev says what the estimate rests on: ● measured here ◕ same GPU ◑ other GPU
 
     def _step_over(self, row: int) -> None:
         """A rule is no place for the cursor: go on in the direction it came from."""
-        step = 1 if row > self._marked else -1
+        step = 1 if row > self._before else -1
         target = row + step
         if not 0 <= target < len(self._lines):
             target = row - step
         if 0 <= target < len(self._lines):
             self.move_cursor(row=target, animate=False)
-
-    def _rebuild_columns(self) -> None:
-        """Make the columns anew where their widths change; else only what stands over them."""
-        wanted = columns_for(self.size.width or 78)
-        fits = [column.width for column in wanted] == [column.width for column in self._columns]
-        self._columns = wanted
-        if fits:
-            for column, shown in zip(wanted, self.ordered_columns, strict=True):
-                shown.label = self._header(column)
-            self.clear()
-            return
-        self.clear(columns=True)
-        for index, column in enumerate(wanted):
-            self.add_column(self._header(column), width=column.width + (1 if column.title else 0), key=str(index))
 
     def _header(self, column: Column) -> Text:
         palette = self._palette
@@ -140,23 +121,6 @@ ev says what the estimate rests on: ● measured here ◕ same GPU ◑ other GPU
         if self._view is None:
             raise RuntimeError("a table is drawn after its rows were shown")
         return self._view.palette
-
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        super().watch_scroll_y(old_value, new_value)
-        if self._columns:
-            self._extend(int(new_value) + 2 * self.size.height + AHEAD)
-
-    def _extend(self, count: int) -> None:
-        """Have ``count`` lines in the table, where there are as many."""
-        for line in self._lines[self.row_count : count]:
-            self.add_row(*self._cells(line))
-
-    def _cells(self, line: Estimate | Rule) -> list[Text]:
-        if self._view is None:
-            return []
-        if isinstance(line, Rule):
-            return self._rule_cells(line)
-        return [column.render(line, self._view) for column in self._columns]
 
     def _rule_cells(self, rule: Rule) -> list[Text]:
         """A title in a line across all columns, cut where the columns are."""
@@ -179,21 +143,6 @@ ev says what the estimate rests on: ● measured here ◕ same GPU ◑ other GPU
             if recommended is not None and line.rank == recommended:
                 return index
         return estimates[0][0] if estimates else 0
-
-    def _mark(self, row: int) -> None:
-        """Draw the cursor's bar beside its row, and take it from the row before."""
-        if self._view is None or not self._columns:
-            return
-        for index in {self._marked, row}:
-            if not 0 <= index < self.row_count:
-                continue
-            line = self._lines[index]
-            if isinstance(line, Rule):
-                continue
-            on = index == row
-            cell = Text("▌", style=self._palette.accent) if on else self._columns[0].render(line, self._view)
-            self.update_cell_at((index, 0), cell)  # type: ignore[arg-type]
-        self._marked = row
 
 
 def _axis_label(view: View, width: int) -> str:

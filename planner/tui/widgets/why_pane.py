@@ -26,7 +26,7 @@ class WhyPane(Static):
     """Follows the table's cursor; the levers come a moment later."""
 
     def __init__(self) -> None:
-        super().__init__(id="why", classes="pane")
+        super().__init__(id="why", classes="pane empty")
         self.border_title = "Why"
         self.border_subtitle = "follows the cursor"
         self._row: Estimate | None = None
@@ -36,6 +36,7 @@ class WhyPane(Static):
     def show(self, row: Estimate | None, palette: Palette, *, with_rank: bool) -> None:
         """``with_rank`` False: the row misses a limit and has no rank to speak of."""
         self._row, self._levers, self._palette = row, None, palette
+        self.remove_class("empty")
         name = "" if row is None else f" · {machine_name(row)}"
         self.border_title = f"Why {row.rank}{name}" if row is not None and with_rank else f"Why{name}"
         self._paint()
