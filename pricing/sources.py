@@ -9,10 +9,12 @@ from pricing.errors import FeedError, UnknownPlaceError, near_misses
 from pricing.providers import gpuhunt
 from pricing.providers.aws_api import AwsMachines, AwsPriceQuery, AwsSpotHistory, ClientFactory, boto3_clients
 from pricing.providers.aws_bulk import AwsBulk
+from pricing.providers.aws_savings import AwsSavingsPlans
 from pricing.providers.aws_spot import AwsSpotAdvisor, AwsSpotPrice
 from pricing.providers.azure import AzureRetail
 from pricing.providers.base import Known, Source
-from pricing.providers.gcp import NO_KEY, GcpBilling, GcpCredentials, find_credentials
+from pricing.providers.gcp import GcpBilling
+from pricing.providers.gcp_credentials import NO_KEY, GcpCredentials, find_credentials
 from pricing.query import in_regions, parse_patterns
 
 LIVE_PROVIDERS = ("aws", "gcp", "azure")
@@ -110,10 +112,8 @@ def _aws(
         public = [AwsBulk(region, known, where.aws_bulk) for region in regions]
         only = tuple(regions) if asked.regions else None
         return [advisor, AwsSpotPrice(only, known, where.aws_spot_price), *public]
-    queries = [
-        query(region, known, clients) for region in regions for query in (AwsPriceQuery, AwsSpotHistory, AwsMachines)
-    ]
-    return [advisor, *queries]
+    queries = (AwsPriceQuery, AwsSpotHistory, AwsSavingsPlans, AwsMachines)
+    return [advisor, *(query(region, known, clients) for region in regions for query in queries)]
 
 
 def _regions(provider: str, patterns: tuple[str, ...], known: Known) -> list[str]:

@@ -24,6 +24,7 @@ SPOT_SOURCE = "AWS spot price history"
 PRICING_REGION = "us-east-1"
 LINUX = "Linux/UNIX"
 PAGES_AT_MOST = 2000
+NOT_ALLOWED = ("AccessDeniedException", "AccessDenied", "UnauthorizedOperation")
 
 _FILTERS = {
     "operatingSystem": "Linux",
@@ -65,24 +66,34 @@ def boto3_clients() -> ClientFactory | None:
     return client
 
 
-async def pages(client: Client, operation: str, arguments: Mapping[str, Any]) -> AsyncIterator[Mapping[str, Any]]:
-    """The pages of a paginated operation, each fetched in a thread. Raises FeedError or OfflineError."""
+class DeniedError(FeedError):
+    """The account may not do this."""
+
+
+async def ask(operation: str, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """What ``call`` returns, awaited from a thread. Raises FeedError, DeniedError or OfflineError."""
     from botocore.exceptions import BotoCoreError, ClientError, EndpointConnectionError
 
     try:
-        remaining = iter(client.get_paginator(operation).paginate(**arguments))
-        for _ in range(PAGES_AT_MOST):
-            page = await asyncio.to_thread(next, remaining, None)
-            if page is None:
-                return
-            yield page
+        return await asyncio.to_thread(call, *arguments, **named)
     except ClientError as error:
         code = error.response.get("Error", {}).get("Code", "unknown")
-        raise FeedError(f"AWS {operation}: {code}") from None
+        kind = DeniedError if code in NOT_ALLOWED else FeedError
+        raise kind(f"AWS {operation}: {code}") from None
     except EndpointConnectionError:
         raise OfflineError("there is no network to AWS") from None
     except BotoCoreError as error:
         raise FeedError(f"AWS {operation}: {type(error).__name__}") from None
+
+
+async def pages(client: Client, operation: str, arguments: Mapping[str, Any]) -> AsyncIterator[Mapping[str, Any]]:
+    """The pages of a paginated operation. Raises FeedError or OfflineError."""
+    remaining = iter(client.get_paginator(operation).paginate(**arguments))
+    for _ in range(PAGES_AT_MOST):
+        page = await ask(operation, next, remaining, None)
+        if page is None:
+            return
+        yield page
     raise FeedError(f"AWS {operation}: more than {PAGES_AT_MOST} pages")
 
 
@@ -218,15 +229,7 @@ class AwsSpotHistory:
 
     async def _zone_ids(self, client: Client) -> dict[str, str]:
         """Zone ids by the account's names."""
-        from botocore.exceptions import BotoCoreError, ClientError
-
-        try:
-            answer = await asyncio.to_thread(client.describe_availability_zones)
-        except ClientError as error:
-            code = error.response.get("Error", {}).get("Code", "unknown")
-            raise FeedError(f"AWS describe_availability_zones: {code}") from None
-        except BotoCoreError as error:
-            raise FeedError(f"AWS describe_availability_zones: {type(error).__name__}") from None
+        answer = await ask("describe_availability_zones", client.describe_availability_zones)
         return {zone["ZoneName"]: zone["ZoneId"] for zone in answer.get("AvailabilityZones", ()) if zone.get("ZoneId")}
 
 

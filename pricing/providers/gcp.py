@@ -7,14 +7,14 @@ machine is known to be.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping
-from pathlib import Path
+from collections.abc import AsyncIterator, Iterator
 
 from pricing import flags
 from pricing.errors import FeedError
-from pricing.http import Http, parse_json
+from pricing.http import Http
 from pricing.offer import Offer
 from pricing.providers.base import Found, Known, Note, Progress, Report, members, name_of, offer_or_refusal, text_of
+from pricing.providers.gcp_credentials import GcpCredentials
 from pricing.providers.gcp_machines import FAMILIES, price, recipe
 from pricing.providers.gcp_skus import Rates
 from pricing.query import in_regions
@@ -25,59 +25,6 @@ COMPUTE = "6F81-5844-456A"
 OLDER_TPUS = "E000-3F24-B8AA"
 PAGE_SIZE = "5000"
 PAGES_AT_MOST = 200
-
-NO_KEY = (
-    "GCP prices need an API key (GPUPLANNER_GCP_API_KEY or GOOGLE_API_KEY, with the Cloud Billing API enabled)"
-    " or application default credentials (gcloud auth application-default login)"
-)
-
-
-class GcpCredentials:
-    """An API key, or application default credentials of a user that are exchanged for a token when first needed."""
-
-    def __init__(self, api_key: str = "", user: Mapping[str, str] | None = None, token_url: str = "") -> None:
-        self._api_key = api_key
-        self._user = dict(user or {})
-        self._token_url = token_url
-        self._token = ""
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """What must never be shown."""
-        return (self._api_key, self._token, *(self._user.get(name, "") for name in ("client_secret", "refresh_token")))
-
-    async def sign(self, http: Http) -> tuple[dict[str, str], dict[str, str]]:
-        """Query parameters and headers that authorise a request. Raises FeedError where no token is given."""
-        if self._api_key:
-            return {"key": self._api_key}, {}
-        if not self._token:
-            form = {name: self._user[name] for name in ("client_id", "client_secret", "refresh_token")}
-            answer, _ = await http.json(self._token_url, form=form | {"grant_type": "refresh_token"}, credentials=True)
-            self._token = text_of(members(answer, "GCP sign-in"), "access_token")
-            if not self._token:
-                raise FeedError("GCP sign-in: no access token was given")
-        return {}, {"Authorization": f"Bearer {self._token}"}
-
-
-def find_credentials(environment: Mapping[str, str], home: Path, token_url: str) -> GcpCredentials | None:
-    """The key in the environment, else the user's application default credentials; None where there is neither.
-
-    Raises FeedError where credentials are there that cannot be used.
-    """
-    key = environment.get("GPUPLANNER_GCP_API_KEY") or environment.get("GOOGLE_API_KEY") or ""
-    if key.strip():
-        return GcpCredentials(api_key=key.strip())
-    stated = environment.get("GOOGLE_APPLICATION_CREDENTIALS", "")
-    path = Path(stated) if stated else home / ".config" / "gcloud" / "application_default_credentials.json"
-    try:
-        record = members(parse_json(path.read_bytes(), "application default credentials"), "credentials")
-    except OSError:
-        return None
-    if record.get("type") != "authorized_user" or not all(
-        text_of(record, name) for name in ("client_id", "client_secret", "refresh_token")
-    ):
-        raise FeedError(f"the application default credentials are not of a user, and no API key is set: {NO_KEY}")
-    return GcpCredentials(user={name: text_of(record, name) for name in record}, token_url=token_url)
 
 
 class GcpBilling:

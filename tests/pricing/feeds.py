@@ -9,7 +9,8 @@ from pricing.providers.aws_bulk import AwsBulk
 from pricing.providers.aws_spot import AwsSpotAdvisor, AwsSpotPrice
 from pricing.providers.azure import AzureRetail
 from pricing.providers.base import Known, Source
-from pricing.providers.gcp import COMPUTE, OLDER_TPUS, GcpBilling, GcpCredentials
+from pricing.providers.gcp import COMPUTE, OLDER_TPUS, GcpBilling
+from pricing.providers.gcp_credentials import ApiKey
 from tests.pricing.loopback import Loopback, Reply, Request, json_reply
 from tests.pricing.payloads import a2_skus, advisor, azure_item, azure_page, bulk_file, bulk_row, spot_js
 
@@ -76,7 +77,7 @@ def sources(
     found += [AwsBulk(region, known, server.url) for region in aws]
     found += [AzureRetail(region, known, f"{server.url}{AZURE}") for region in azure]
     if gcp:
-        found.append(GcpBilling((), known, server.url, GcpCredentials(api_key=KEY)))
+        found.append(GcpBilling((), known, server.url, ApiKey(KEY)))
     return found
 
 

@@ -202,3 +202,32 @@ def a2_skus(regions: tuple[str, ...] = ("us-central1",)) -> list[dict[str, Any]]
         sku("A2 Instance Ram running in Americas", 0.004237, group="RAM", unit="GiBy.h", regions=regions),
         sku("Nvidia Tesla A100 GPU running in Americas", 2.933908, regions=regions),
     ]
+
+
+def plan_rate(price: str = "14.02", machine: str = "p4d.24xlarge", **changed: Any) -> dict[str, Any]:
+    """One element of searchResults; ``changed`` replaces members of it, of its plan, or of its properties."""
+    plan = {
+        "offeringId": "0b47ba05-bc1e-4a4c-90e3-37e1b1b36d1e",
+        "paymentOption": "No Upfront",
+        "planType": "Compute",
+        "durationSeconds": 31_536_000,
+        "currency": "USD",
+    }
+    properties = {
+        "region": "us-east-1",
+        "instanceType": machine,
+        "productDescription": "Linux/UNIX",
+        "tenancy": "shared",
+    }
+    element = {
+        "savingsPlanOffering": {**plan, **{key: value for key, value in changed.items() if key in plan}},
+        "rate": price,
+        "unit": "Hrs",
+        "productType": "EC2",
+        "serviceCode": "AmazonEC2",
+        "usageType": f"BoxUsage:{machine}",
+        "operation": "RunInstances",
+    }
+    element |= {key: value for key, value in changed.items() if key in element}
+    properties |= {key: value for key, value in changed.items() if key in properties}
+    return {**element, "properties": [{"name": key, "value": value} for key, value in properties.items()]}

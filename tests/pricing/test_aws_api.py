@@ -206,9 +206,15 @@ def test_a_spot_price_that_is_none_is_set_apart(known: Known) -> None:
     assert isinstance(row, Quarantined)
 
 
-@pytest.mark.parametrize("error", [denied(), EndpointConnectionError(endpoint_url="http://x")])
-def test_zones_that_cannot_be_named_end_the_reading(known: Known, error: Exception) -> None:
-    with pytest.raises(FeedError, match="describe_availability_zones"):
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (denied(), "describe_availability_zones: AccessDeniedException"),
+        (EndpointConnectionError(endpoint_url="http://x"), "no network"),
+    ],
+)
+def test_zones_that_cannot_be_named_end_the_reading(known: Known, error: Exception, words: str) -> None:
+    with pytest.raises(FeedError, match=words):
         read(AwsSpotHistory("us-east-1", known, by(Pages(zones=error))))
 
 

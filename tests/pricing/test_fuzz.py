@@ -18,12 +18,13 @@ from pricing.offer import Offer, Quarantined
 from pricing.providers.aws_api import product_rows
 from pricing.providers.aws_bulk import BulkSieve, PriceListRows
 from pricing.providers.aws_facts import instance_type
+from pricing.providers.aws_savings import plan_rates
 from pricing.providers.aws_spot import advisor_steps, spot_prices
 from pricing.providers.azure import AzureItems
 from pricing.providers.base import DEAREST_USD_PER_HOUR, Found, Known, offer_or_refusal, price_text
 from pricing.providers.gcp_skus import Rates
 from pricing.sanity import is_price
-from tests.pricing.payloads import advisor, azure_item, bulk_file, bulk_row, product, sku, spot_js
+from tests.pricing.payloads import advisor, azure_item, bulk_file, bulk_row, plan_rate, product, sku, spot_js
 
 SCALARS = st.one_of(
     st.none(),
@@ -95,6 +96,14 @@ def test_get_products(known: Known, value: Any, path: list[int]) -> None:
         except FeedError:
             continue
     sound(rows.found())
+
+
+@FUZZ
+@given(ANY_JSON, PATHS)
+def test_savings_plans(known: Known, value: Any, path: list[int]) -> None:
+    for page in (value, spoiled({"searchResults": [plan_rate()]}, value, path)):
+        with suppress(FeedError):
+            sound(plan_rates(page, "us-east-1", known))
 
 
 @FUZZ

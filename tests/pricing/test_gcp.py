@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +12,8 @@ from pricing import flags
 from pricing.errors import FeedError
 from pricing.offer import Offer
 from pricing.providers.base import Found, Known, Note
-from pricing.providers.gcp import COMPUTE, NO_KEY, OLDER_TPUS, GcpBilling, GcpCredentials, find_credentials
+from pricing.providers.gcp import COMPUTE, OLDER_TPUS, GcpBilling
+from pricing.providers.gcp_credentials import ApiKey
 from pricing.providers.gcp_machines import price, recipe
 from pricing.providers.gcp_skus import Part, Rates, part_of
 from tests.pricing.loopback import Loopback, Reply, Request, json_reply
@@ -275,7 +274,7 @@ def test_other_currencies_are_no_dollars() -> None:
 
 
 def source(server: Loopback, known: Known, *patterns: str, key: str = KEY) -> GcpBilling:
-    return GcpBilling(patterns, known, server.url, GcpCredentials(api_key=key))
+    return GcpBilling(patterns, known, server.url, ApiKey(key))
 
 
 def in_region(found: list[Found], region: str) -> dict[tuple[str, str], Offer]:
@@ -360,50 +359,6 @@ def test_a_token_that_comes_again_is_given_up(server: Loopback, known: Known) ->
     server.answers[SKUS] = lambda request: json_reply({"skus": [], "nextPageToken": "same"})
     with pytest.raises(FeedError, match="again and again"):
         read(source(server, known))
-
-
-# --- who asks ---
-
-
-def test_the_key_comes_from_the_environment(tmp_path: Path) -> None:
-    both = {"GPUPLANNER_GCP_API_KEY": "ours", "GOOGLE_API_KEY": "theirs"}
-    for environment, key in ((both, "ours"), ({"GOOGLE_API_KEY": "theirs"}, "theirs")):
-        found = find_credentials(environment, tmp_path, "")
-        assert found is not None
-        assert found.secrets[0] == key
-    assert find_credentials({}, tmp_path, "") is None
-
-
-def test_a_user_s_default_credentials_give_a_token(server: Loopback, known: Known, tmp_path: Path) -> None:
-    record = {"type": "authorized_user", "client_id": "c", "client_secret": "s3cret", "refresh_token": "r3fresh"}
-    place = tmp_path / ".config" / "gcloud"
-    place.mkdir(parents=True)
-    (place / "application_default_credentials.json").write_text(json.dumps(record))
-    found = find_credentials({}, tmp_path, f"{server.url}/token")
-    assert found is not None
-    serve(server, [a2_skus()])
-    server.answers["/token"] = lambda request: json_reply({"access_token": "t0ken"})
-    assert in_region(read(GcpBilling((), known, server.url, found)), "us-central1")
-    assert b"refresh_token=r3fresh" in server.requests[0].body
-    assert {request.headers.get("Authorization") for request in server.requests[1:]} == {"Bearer t0ken"}
-    assert server.count("/token") == 1
-    assert {"s3cret", "r3fresh", "t0ken"} <= set(found.secrets)
-
-
-def test_sign_in_that_gives_no_token_is_one_sentence(server: Loopback, known: Known) -> None:
-    user = {"client_id": "c", "client_secret": "s", "refresh_token": "r"}
-    server.answers["/token"] = lambda request: json_reply({"error": "invalid_grant"})
-    with pytest.raises(FeedError, match="no access token"):
-        read(GcpBilling((), known, server.url, GcpCredentials(user=user, token_url=f"{server.url}/token")))
-
-
-@pytest.mark.parametrize("content", ["{}", '{"type": "service_account"}', "[]", "not json"])
-def test_other_credentials_are_one_sentence(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "adc.json"
-    path.write_text(content)
-    with pytest.raises(FeedError, match="credentials"):
-        find_credentials({"GOOGLE_APPLICATION_CREDENTIALS": str(path)}, tmp_path, "")
-    assert "API key" in NO_KEY
 
 
 def test_machines_this_module_cannot_put_together_have_no_recipe(known: Known) -> None:

@@ -80,7 +80,7 @@ def test_what_was_asked_for_and_cannot_be_read_is_a_problem(
     assert "API key" in chosen(known, Asked(("gcp",))).problems["gcp"]
     (tmp_path / "adc.json").write_text("{}")
     broken = {"GOOGLE_APPLICATION_CREDENTIALS": str(tmp_path / "adc.json")}
-    assert "not of a user" in chosen(known, Asked(), broken).problems["gcp"]
+    assert "cannot be used" in chosen(known, Asked(), broken).problems["gcp"]
 
     def refuse() -> None:
         raise FeedError("AWS credentials cannot be used (ProfileNotFound)")
@@ -96,6 +96,7 @@ def test_credentials_read_by_query_and_by_zone(known: Known, monkeypatch: pytest
         "aws spot advisor",
         "aws price query us-east-1",
         "aws spot price history us-east-1",
+        "aws savings plans us-east-1",
         "aws instance types us-east-1",
     ]
 
