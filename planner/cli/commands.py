@@ -34,6 +34,8 @@ COMMANDS = {
     "trace": Command("trace", "run a PyTorch model of your own without a GPU and write what -m needs to plan it"),
     "prices": Command("prices", "list prices, refresh them from the providers, see what changed"),
     "backtest": Command("backtest", "how wrong the estimates are against a file of measurements"),
+    "export": Command("export", "a file that launches the chosen row: SkyPilot, dstack, Slurm or bash"),
+    "diff": Command("diff", "what moved between two plans, and whether the choice flips"),
     "serve": Command("serve", "the app in a browser on this machine"),
     "doctor": Command("doctor", "what is installed, found and missing, and how old the prices are"),
 }

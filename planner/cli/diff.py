@@ -1,0 +1,146 @@
+"""``gpuplanner diff``: two plans of one question compared."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from planner.cli.plan_json import SCHEMA_VERSION
+from planner.cli.table import Column, render, styled, terminal_width, use_color
+from planner.errors import InputError
+from planner.handoff.diff import Change, PlanDiff, RowChange, compare, moved, row_words
+from planner.units import format_duration, format_money
+from planner.values import rows
+
+_EPILOG = """\
+examples:
+  gpuplanner export -m resnet50 --to bash -f train.sh --lock old.json
+  gpuplanner estimate -m resnet50 -o json > new.json
+  gpuplanner diff old.json new.json
+"""
+_COLUMNS = (
+    Column("way to run", width=46, least=20),
+    Column("rank", "right"),
+    Column("$/h", "right"),
+    Column("time", "right"),
+    Column("cost", "right"),
+    Column("cost moved", "right"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EPILOG
+    parser.add_argument("old", metavar="OLD.json", help="a lock, or the JSON of gpuplanner estimate")
+    parser.add_argument("new", metavar="NEW.json", help="the same of a later day or another question")
+    parser.add_argument("-n", "--max-rows", type=rows, default=20, metavar="N", help="rows shown, 0 for all (20)")
+    parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="format (table)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    old, new = _read(arguments.old), _read(arguments.new)
+    for name, plan in ((arguments.old, old), (arguments.new, new)):
+        try:
+            compare(plan, plan)
+        except InputError as error:
+            raise InputError(f"{name} is no plan: {error}") from error
+    difference = compare(old, new)
+    if arguments.output == "json":
+        json.dump(_record(difference, old, new), sys.stdout, indent=1, allow_nan=False)
+        sys.stdout.write("\n")
+    else:
+        sys.stdout.write("\n".join(_lines(difference, arguments.max_rows)) + "\n")
+    return 0
+
+
+def _read(name: str) -> dict[str, Any]:
+    try:
+        record = json.loads(Path(name).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {name}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise InputError(f"{name} is not JSON: {error}") from error
+    if not isinstance(record, dict):
+        raise InputError(f"{name} is no plan: it is not a JSON object")
+    return record
+
+
+def _record(difference: PlanDiff, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    def side(plan: dict[str, Any]) -> dict[str, Any]:
+        return {name: plan.get(name) for name in ("generated_at", "prices_as_of")}
+
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "old": side(old),
+        "new": side(new),
+        "choice": {
+            "flips": difference.flips,
+            "sentence": difference.sentence,
+            "old": difference.old_choice,
+            "new": difference.new_choice,
+        },
+        "inputs": [change._asdict() for change in difference.inputs],
+        "versions": [change._asdict() for change in difference.versions],
+        "rows": [
+            {
+                **{name: change.row.get(name) for name in _KEPT},
+                **{value.name: {"old": value.old, "new": value.new} for value in change[1:]},
+            }
+            for change in difference.rows
+        ],
+        "appeared": [{name: row.get(name) for name in _KEPT} for row in difference.appeared],
+        "gone": [{name: row.get(name) for name in _KEPT} for row in difference.gone],
+    }
+
+
+_KEPT = ("provider", "name", "instance_type", "region", "zone", "purchase", "accelerator", "num_gpus", "num_nodes")
+
+
+def _lines(difference: PlanDiff, max_rows: int) -> list[str]:
+    width, color = terminal_width(), use_color()
+    lines = [styled(line, "bold", color) for line in textwrap.wrap(difference.sentence, width)]
+    for title, changes in (("Asked otherwise", difference.inputs), ("Other versions", difference.versions)):
+        if changes:
+            lines += ["", styled(title, "bold", color)]
+            for change in changes:
+                lines += textwrap.wrap(f"- {_change_words(change)}", width, subsequent_indent="  ")
+    changed = moved(difference.rows)
+    if changed:
+        shown = changed[:max_rows] if max_rows else changed
+        lines += ["", styled(f"Moved: {len(changed):,} of {len(difference.rows):,} rows in both", "bold", color)]
+        lines += render(_COLUMNS, [_cells(change) for change in shown], color=color)
+    for title, several in (("Only in the new plan", difference.appeared), ("Only in the old plan", difference.gone)):
+        if several:
+            named = [row_words(row) for row in several[:5]]
+            more = f" and {len(several) - 5:,} more" if len(several) > 5 else ""
+            lines += ["", *textwrap.wrap(f"{title}: {'; '.join(named)}{more}.", width)]
+    if not (changed or difference.inputs or difference.versions or difference.appeared or difference.gone):
+        lines.append("Nothing else moved.")
+    return lines
+
+
+def _change_words(change: Change) -> str:
+    return f"{change.name}: {_word(change.old)} -> {_word(change.new)}"
+
+
+def _word(value: Any) -> str:
+    return "–" if value is None else f"{value:,.6g}" if isinstance(value, float) else str(value)
+
+
+def _cells(change: RowChange) -> list[str]:
+    old, new = change.cost_usd.old, change.cost_usd.new
+    return [
+        row_words(change.row),
+        _pair(_word(change.rank.old), _word(change.rank.new)),
+        _pair(format_money(change.usd_per_hour.old), format_money(change.usd_per_hour.new)),
+        _pair(format_duration(change.time_s.old), format_duration(change.time_s.new)),
+        _pair(format_money(old), format_money(new)),
+        "–" if not old or new is None else f"{new / old - 1:+.1%}",
+    ]
+
+
+def _pair(old: str, new: str) -> str:
+    return new if old == new else f"{old} → {new}"

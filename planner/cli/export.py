@@ -1,0 +1,87 @@
+"""``gpuplanner export``: a file that launches the chosen row, and a lock of what it was chosen from."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from planner.cli.opened_world import opened_world
+from planner.cli.options import add_choice_arguments, add_plan_arguments, experiment_request, question
+from planner.cli.plan_json import SCHEMA_VERSION, estimate_record, plan_record
+from planner.errors import InputError
+from planner.experiment.resolve import resolve_experiment
+from planner.handoff.formats import FORMATS
+from planner.handoff.launch import launch
+from planner.plan.pick import pick
+from planner.plan.planning import answer, written
+
+_LOCK_NAME = "plan.lock.json"
+_EPILOG = """\
+examples:
+  gpuplanner export -m resnet50 --to skypilot -f task.yaml --lock
+  gpuplanner export -m resnet50 --spot --row 3 --to dstack
+  gpuplanner export -m bert-base -d squad -e 2 --on 'A100:8' --to slurm -f train.sbatch
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_plan_arguments(parser)
+    parser.epilog = _EPILOG
+    add_choice_arguments(parser)
+    group = parser.add_argument_group("what is written")
+    group.add_argument("--to", required=True, choices=tuple(FORMATS), help="the launcher that the file is for")
+    group.add_argument("-f", "--file", metavar="FILE", help="write there instead of to standard output")
+    group.add_argument(
+        "--lock",
+        nargs="?",
+        const=_LOCK_NAME,
+        metavar="FILE",
+        help=f"also write all inputs, prices and versions, for gpuplanner diff ({_LOCK_NAME})",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.output not in ("table", "json"):
+        raise InputError(f"export writes a launch file; -o {arguments.output} has no meaning here (json has)")
+    now = datetime.now().astimezone()
+    request = experiment_request(arguments)
+    experiment = resolve_experiment(request)
+    asked = question(arguments, now)
+    world = opened_world(arguments)
+    answered = answer(experiment, asked, world, now)
+    by_machine = arguments.group == "machine"
+    choice = pick(answered, world.providers(), arguments.on, arguments.row, by_machine=by_machine)
+    row = launch(experiment, choice, now)
+    text = FORMATS[arguments.to](row)
+    chosen = estimate_record(row.estimate)
+    if arguments.lock is not None:
+        from planner.handoff.lock import lock_record, prices_of
+
+        plan = plan_record(written(experiment, answered, now, max_rows=arguments.max_rows))
+        prices = prices_of(answered, {"estimates": [*plan["estimates"], chosen]})
+        _write(arguments.lock, _json(lock_record(plan, chosen, request, asked, world.config, prices)))
+    if arguments.file is not None:
+        _write(arguments.file, text)
+    if arguments.output == "json":
+        record = {"schema_version": SCHEMA_VERSION, "to": arguments.to, "file": arguments.file}
+        sys.stdout.write(_json({**record, "lock": arguments.lock, "text": text, "estimate": chosen}))
+    elif arguments.file is None:
+        sys.stdout.write(text)
+    return 0
+
+
+def _json(record: dict[str, Any]) -> str:
+    return json.dumps(record, indent=1, allow_nan=False) + "\n"
+
+
+def _write(name: str, text: str) -> None:
+    """Raises InputError where the file cannot be written."""
+    try:
+        Path(name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {name}: {error.strerror or error}") from error
+    print(f"wrote {name}", file=sys.stderr)  # noqa: T201

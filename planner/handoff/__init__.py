@@ -1,0 +1,1 @@
+"""Plans that leave the planner: launch files for other tools, locks, and two plans compared."""

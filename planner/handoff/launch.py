@@ -1,0 +1,157 @@
+"""What every launch file says of a chosen row: the machines, how long they may run, and the command that trains."""
+
+import math
+import shlex
+from datetime import datetime
+from typing import NamedTuple
+
+from planner import __version__
+from planner.errors import InputError, NothingFitsError
+from planner.experiment.experiment import Experiment
+from planner.experiment.resolve import describe
+from planner.plan.candidates import Candidate
+from planner.plan.extras import disk_gb
+from planner.plan.pick import Choice
+from planner.plan.plan import Estimate
+from planner.plan.rows import ranked_estimate
+from planner.plan.sentence import PURCHASE_WORDS, machine_words
+from planner.plan.words import place_of_offer
+from planner.units import format_duration, format_money
+
+EDIT = "# EDIT"
+"""Marks the end of every line that the user must fill in."""
+
+LIMIT_STEP_S = 600.0
+"""The time limit is the P90 rounded up to whole ten minutes: a run that hangs must not be paid for."""
+
+IDLE_MINUTES = 10
+"""An idle machine is given back after that long."""
+
+MEMORY_MARGIN = 0.9
+"""Catalogues count a machine's memory in GB or GiB: what is asked for leaves room for both."""
+
+RENDEZVOUS_PORT = 29500
+"""PyTorch's default master port."""
+
+_PLACEHOLDER_SCRIPT = "train.py"
+
+
+class Launch(NamedTuple):
+    """A row about to be launched. ``limit_s`` is seconds, ``disk_gb`` what a node's disk must hold."""
+
+    experiment: Experiment
+    candidate: Candidate
+    estimate: Estimate
+    written_at: datetime
+    limit_s: int
+    disk_gb: int
+
+    @property
+    def name(self) -> str:
+        """The job's name as every launcher takes it: lower case, digits and hyphens, at most 40 characters."""
+        folded = "".join(c if c.isascii() and c.isalnum() else "-" for c in self.experiment.workload.name.lower())
+        words = "-".join(word for word in folded.split("-") if word)
+        return (words if words[:1].isalpha() else f"run-{words}")[:40].rstrip("-")
+
+    @property
+    def is_spot(self) -> bool:
+        return self.estimate.purchase == "spot"
+
+    @property
+    def region(self) -> str | None:
+        """The region to ask a cloud for; None where the price holds anywhere."""
+        return None if self.estimate.region in (None, "all", "any") else self.estimate.region
+
+    @property
+    def processes_per_node(self) -> int:
+        """One a GPU; a share of a GPU, a CPU or a TPU host runs one."""
+        if self.estimate.stack in ("cpu", "xla"):
+            return 1
+        return max(1, int(self.estimate.num_gpus))
+
+    @property
+    def limit_minutes(self) -> int:
+        return self.limit_s // 60
+
+
+def launch(experiment: Experiment, choice: Choice, now: datetime) -> Launch:
+    """The chosen row as something to launch. Raises NothingFitsError or InputError where it cannot run."""
+    if choice.row is None:
+        raise NothingFitsError(f"{choice.candidate.name} has no rank in this plan; gpuplanner estimate says why")
+    if choice.candidate.free_tier is not None:
+        raise InputError(f"{choice.candidate.name} is a notebook that is opened by hand: choose another row")
+    estimate = ranked_estimate(choice.row, 1, on_front=False, now=now)
+    if estimate.time_s is None:
+        raise NothingFitsError(f"{choice.candidate.name} has no time in this plan")
+    limit_s = int(math.ceil(estimate.time_s.p90 / LIMIT_STEP_S) * LIMIT_STEP_S)
+    return Launch(experiment, choice.candidate, estimate, now, limit_s, math.ceil(disk_gb(experiment)))
+
+
+def heading(row: Launch) -> list[str]:
+    """The comment lines at the top of every file: what this is, what was expected, and what is left to do."""
+    estimate = row.estimate
+    where = row.candidate.name if estimate.provider is None else f"{estimate.provider} {estimate.instance_type}"
+    place = place_of_offer(estimate.region, estimate.zone)
+    words = [f"{where} ({machine_words(row.candidate)})", *([place] if place else [])]
+    words.append(PURCHASE_WORDS.get(estimate.purchase, estimate.purchase.replace("_", " ")))
+    lines = [describe(row.experiment), ", ".join(words), _expected(row)]
+    if estimate.stack not in ("cuda", "rocm", "mps", "cpu"):
+        lines.append(f"The training code must be ported to {estimate.stack} first.")
+    lines.append(
+        f"Written by gpuplanner {__version__} on {row.written_at:%Y-%m-%d}. Lines marked EDIT are yours to fill in."
+    )
+    return [f"# {line}" for line in lines]
+
+
+def _expected(row: Launch) -> str:
+    estimate = row.estimate
+    time_s, cost = estimate.time_s, estimate.cost_usd
+    text = "Expected:"
+    if time_s is not None:
+        text += f" {format_duration(time_s.p50)} (P10-P90 {format_duration(time_s.p10)}-{format_duration(time_s.p90)}),"
+    if cost is not None:
+        text += f" {format_money(cost.p50)} ({format_money(cost.p10)}-{format_money(cost.p90)})"
+    if "cost_incomplete" in estimate.flags:
+        text += " and what nobody knows the price of"
+    return text + (f"; price seen {estimate.price_as_of}" if estimate.price_as_of else "")
+
+
+def script_arguments(row: Launch) -> str:
+    """The experiment as arguments of a training script, in the spelling most scripts have."""
+    experiment, estimate = row.experiment, row.estimate
+    words = ["--model", experiment.workload.name, "--epochs", f"{experiment.epochs:g}"]
+    for flag, value in (
+        ("--batch-size", estimate.batch_size_per_gpu),
+        ("--grad-accum-steps", estimate.grad_accum_steps),
+        ("--precision", estimate.precision),
+        ("--optimizer", experiment.optimizer),
+        ("--lora-rank", experiment.lora_rank),
+    ):
+        if value is not None:
+            words += [flag, str(value)]
+    return shlex.join(words)
+
+
+def script_name() -> str:
+    return _PLACEHOLDER_SCRIPT
+
+
+def torchrun(row: Launch, nodes: str, rank: str | None, master: str) -> str:
+    """The command that starts a node's processes and is stopped at the time limit.
+
+    ``nodes``, ``rank`` and ``master`` are the launcher's own variables; without ``rank`` the nodes meet by rendezvous.
+    """
+    per_node = row.processes_per_node
+    if row.estimate.num_nodes == 1:
+        how = f"--standalone --nproc-per-node {per_node}"
+    elif rank is None:
+        how = (
+            f"--nnodes {nodes} --nproc-per-node {per_node} --rdzv-backend c10d "
+            f'--rdzv-id {row.name} --rdzv-endpoint "{master}:{RENDEZVOUS_PORT}"'
+        )
+    else:
+        how = (
+            f"--nnodes {nodes} --node-rank {rank} --nproc-per-node {per_node} "
+            f'--master-addr "{master}" --master-port {RENDEZVOUS_PORT}'
+        )
+    return f'timeout --signal=TERM {row.limit_minutes}m torchrun {how} "$TRAIN_SCRIPT" $TRAIN_ARGS'
