@@ -327,8 +327,19 @@ def test_a_missing_sku_skips_its_machines_and_says_so(server: Loopback, known: K
     assert any("'a100 gpu'" in each.text for each in found if isinstance(each, Note))
 
 
+def test_a_sku_that_comes_twice_counts_once(server: Loopback, known: Known) -> None:
+    """skypilot#1367: duplicate rows changed totals; (type, region, purchase) is unique, its parts are not added up."""
+    serve(server, [a2_skus(), a2_skus()])
+    rows = [each for each in read(source(server, known)) if isinstance(each, Offer) and each.region == "us-central1"]
+    assert len({(row.instance_type, row.zone, row.purchase) for row in rows}) == len(rows) > 0
+    serve(server, [a2_skus()])
+    assert in_region(read(source(server, known)), "us-central1") == {
+        (row.instance_type, row.purchase): row for row in rows
+    }
+
+
 def test_unknown_accelerators_are_reported(server: Loopback, known: Known) -> None:
-    """skypilot#3150, infracost PR#1960: a new accelerator is neither dropped in silence nor a crash."""
+    """skypilot#3150, infracost#2437, #2797, PR#1960: a new accelerator is neither dropped in silence nor a crash."""
     serve(server, [[*a2_skus(), sku("Nvidia Rubin 288GB GPU running in Americas", 30)]])
     notes = [each.text for each in read(source(server, known)) if isinstance(each, Note)]
     assert "GPUs of no known machine: rubin 288gb gpu" in notes

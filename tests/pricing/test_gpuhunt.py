@@ -35,6 +35,7 @@ def machines(rows: list[Found]) -> dict[str, InstanceType]:
 
 
 def test_a_known_machine_stays_what_the_table_says(known: Known) -> None:
+    """dstack#1118, #2486: a list says nothing about what can be had now, and the row says so."""
     rows = found(known, A10)
     assert offers(rows) == {("gpu_1x_a10", "us-east-1", "on_demand"): "0.75"}
     assert machines(rows)["gpu_1x_a10"] == known.types["lambda", "gpu_1x_a10"]

@@ -122,6 +122,7 @@ def test_every_flag_has_a_meaning() -> None:
     ],
 )
 def test_a_price_goes_stale(purchase: str, seen: str, stale: bool) -> None:
+    """skypilot#976: old spot prices and GCP prices looked like today's."""
     assert is_stale(purchase, seen, date(2026, 11, 30)) is stale
 
 

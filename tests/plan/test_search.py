@@ -1,0 +1,49 @@
+"""The order of rows: by what they cost, whatever a price is called."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from planner.plan.candidates import Candidate, Tariff
+from planner.plan.search import Limits, Ranking, pareto_front, rank
+from planner.throughput.step import StepModel
+from planner.units import Interval
+from pricing.offer import Offer
+from tests.pricing.samples import OFFER, priced
+from tests.throughput.examples import A100, experiment, machine
+
+NOW = datetime(2026, 11, 30, tzinfo=UTC)
+SELDOM = Interval(0.0, 0.001, 0.002)
+
+
+def ranked(*offers: Offer, limits: Limits | None = None) -> Ranking:
+    """The ranking of one rented A100 with these offers."""
+    tariff = Tariff((), interruption_rate=lambda offer: SELDOM)
+    candidate = Candidate("a100", "cloud", machine(A100), tariff, offers, provider="aws", instance_type="a100")
+    question = experiment()
+    return rank(question, StepModel(question), [candidate], limits or Limits(sort="cost"), NOW)
+
+
+@pytest.mark.parametrize(("spot_usd", "first"), [("12", "on_demand"), ("9", "spot")])
+def test_a_spot_price_above_the_on_demand_price_is_not_taken(spot_usd: str, first: str) -> None:
+    """karpenter-aws#3183, PR#4924: spot is cheaper only where it is."""
+    rows = ranked(priced(OFFER, "10"), priced(OFFER._replace(purchase="spot"), spot_usd)).rows
+    assert next(row.offer.purchase for row in rows if row.offer) == first
+    assert len(rows) == 2
+
+
+def test_interruptions_cost_time_and_only_spot_has_them() -> None:
+    rows = ranked(priced(OFFER, "10"), priced(OFFER._replace(purchase="spot"), "10")).rows
+    assert [row.offer.purchase for row in rows if row.offer] == ["on_demand", "spot"]
+    assert rows[0].time_s < rows[1].time_s
+
+
+def test_the_front_is_what_nothing_beats_in_both() -> None:
+    rows = ranked(priced(OFFER, "10"), priced(OFFER._replace(region="us-west-2"), "11")).rows
+    assert pareto_front(rows) == {0}, "two offers of one machine take as long: the cheaper one is on it"
+    quick_and_dear = rows[1]._replace(time_s=rows[0].time_s / 2)
+    assert pareto_front([rows[0], quick_and_dear]) == {0, 1}
+    slow_and_dear = rows[1]._replace(time_s=rows[0].time_s * 2)
+    assert pareto_front([slow_and_dear, rows[0], quick_and_dear]) == {1, 2}
