@@ -26,6 +26,7 @@ _REQUIRED = ("textual", "boto3", "pydantic", "httpx", "stamina", "platformdirs",
 _OPTIONAL = {
     "torch": "measuring this machine with real training steps, tracing your own models",
     "gpuhunt": "live prices of Lambda, RunPod, Vast.ai and others (pip install 'gpuplanner[clouds]')",
+    "google-auth": "GCP prices with a service account's key file (pip install 'gpuplanner[gcp]')",
 }
 _LABEL_WIDTH = 13
 
@@ -108,6 +109,8 @@ def _prices() -> Iterator[tuple[bool, str, str]]:
         return
     today = date.today()
     yield True, "prices", f"{sum(source.offers for source in sources):,} offers in {catalog.path}"
+    for notice in catalog.notices:
+        yield False, "", notice
     for source in sources:
         if source.offers:
             age = f"{source.oldest} to {source.newest}, newest {age_days(source.newest, today)} days old"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from planner.profiler.this_machine import store_path
 from tests.cli.conftest import Run
 
 
@@ -47,6 +48,17 @@ def test_doctor_says_what_is_there(run: Run) -> None:
     assert result.code == 0
     for word in ("gpuplanner", "this machine", "config", "prices", "tables", "accelerators"):
         assert word in result.out
+
+
+def test_doctor_tells_of_damaged_prices(run: Run) -> None:
+    store = store_path()
+    assert store is not None
+    store.parent.mkdir(parents=True, exist_ok=True)
+    store.write_bytes(b"SQLite format 3\0" + b"damage" * 1000)
+    result = run("doctor")
+    assert result.code == 1
+    assert any(line.startswith("FAIL") and "prices.sqlite" in line for line in result.out.splitlines())
+    assert not store.exists(), "it was set aside"
 
 
 def test_doctor_says_what_is_wrong(run: Run, tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
