@@ -8,7 +8,7 @@ from datetime import datetime
 
 from planner.cli.money import parse_currency
 from planner.cli.opened_world import opened_world
-from planner.cli.options import add_plan_arguments, experiment_request, question
+from planner.cli.options import FORMATS, add_plan_arguments, experiment_request, question
 from planner.errors import NothingFitsError
 from planner.experiment.resolve import resolve_experiment
 from planner.plan.plan import Plan
@@ -17,7 +17,7 @@ from planner.plan.question import Question
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_plan_arguments(parser)
+    add_plan_arguments(parser, (*FORMATS, "html"))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     currency = parse_currency(arguments.currency)
     experiment = resolve_experiment(experiment_request(arguments))
     asked = question(arguments, now)
-    readable = arguments.output in ("table", "markdown")
+    readable = arguments.output in ("table", "markdown", "html")
     plan = make_plan(
         experiment,
         asked,
@@ -42,6 +42,10 @@ def run(arguments: argparse.Namespace) -> int:
         from planner.cli.plan_json import write_csv
 
         write_csv(plan, sys.stdout)
+    elif arguments.output == "html":
+        from planner.cli.plan_html import plan_html
+
+        sys.stdout.write(plan_html(plan, currency))
     else:
         from planner.cli.plan_table import plan_lines, plan_markdown
 

@@ -12,6 +12,8 @@ from planner.plan.question import Question
 from planner.plan.search import Limits, Sort
 from planner.values import count, number, positive, probability, rows, up_to, whole
 
+FORMATS = ("table", "json", "csv", "markdown")
+
 _EPILOG = """\
 examples:
   gpuplanner estimate --model resnet50 --epochs 90
@@ -21,13 +23,14 @@ examples:
 """
 
 
-def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
+def add_plan_arguments(parser: argparse.ArgumentParser, formats: tuple[str, ...] = FORMATS) -> None:
+    """``formats`` is what -o takes."""
     parser.epilog = _EPILOG
     _add_experiment(parser.add_argument_group("what is trained"))
     _add_batch(parser.add_argument_group("how it is trained"))
     _add_machines(parser.add_argument_group("where"))
     _add_limits(parser.add_argument_group("what the answer must meet"))
-    _add_output(parser.add_argument_group("output"))
+    _add_output(parser.add_argument_group("output"), formats)
 
 
 def _add_experiment(group: argparse._ArgumentGroup) -> None:
@@ -103,15 +106,13 @@ def _add_limits(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--hour-value", type=up_to(1_000_000), metavar="USD", help="value of an hour of waiting (2)")
 
 
-def _add_output(group: argparse._ArgumentGroup) -> None:
+def _add_output(group: argparse._ArgumentGroup, formats: tuple[str, ...]) -> None:
     group.add_argument("--sort", choices=("value", "cost", "time"), default="value", help="order of the rows (value)")
     group.add_argument(
         "--group", choices=("machine", "offer"), default="machine", help="one row a machine, or every offer"
     )
     group.add_argument("-n", "--max-rows", type=rows, default=20, metavar="N", help="rows shown, 0 for all (20)")
-    group.add_argument(
-        "-o", "--output", choices=("table", "json", "csv", "markdown"), default="table", help="format (table)"
-    )
+    group.add_argument("-o", "--output", choices=formats, default="table", help="format (table)")
     group.add_argument("--currency", metavar="EUR=0.92", help="show money in another currency, at your rate per USD")
     network = group.add_mutually_exclusive_group()
     network.add_argument("--offline", action="store_true", help="use no network (as without --refresh)")
