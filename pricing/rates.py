@@ -60,6 +60,12 @@ def disk_rate(provider: str) -> Rate | None:
     return rates[0] if rates else None
 
 
+def object_storage_rate(provider: str) -> Rate | None:
+    """USD per GB and month (730 h) of the provider's ordinary object storage; None where not known."""
+    rates = _rates(provider, "object_storage")
+    return rates[0] if rates else None
+
+
 def egress_rates(provider: str) -> tuple[Rate, ...]:
     """USD per GB out to the internet, by amount in a month, from the first GB up; empty where not known."""
     return _rates(provider, "egress")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, TextIO
 
 from planner.experiment.experiment import Experiment
-from planner.plan.plan import Estimate, Plan, Recommendation
+from planner.plan.plan import CostPart, Estimate, Plan, Recommendation, SpotTerms
 from planner.units import GIB, Interval
 
 SCHEMA_VERSION = 1
@@ -63,6 +63,8 @@ def experiment_record(experiment: Experiment) -> dict[str, Any]:
         "samples_per_epoch": experiment.samples_per_epoch,
         "epochs": experiment.epochs,
         "resume_epoch": experiment.resume_epoch,
+        "tries": experiment.tries,
+        "pilot_epochs": experiment.pilot_epochs,
         "total_samples": experiment.total_samples,
         "total_tokens": experiment.total_samples * workload.seq_length if workload.seq_length else None,
         "precision": experiment.precision,
@@ -108,7 +110,7 @@ def estimate_record(row: Estimate) -> dict[str, Any]:
         "finish_at": row.finish_at.isoformat(timespec="seconds") if row.finish_at else None,
         "cost_usd": _interval(row.cost_usd),
         "usd_per_hour": row.usd_per_hour,
-        "cost_parts": [part._asdict() for part in row.cost_parts],
+        "cost_parts": [_cost_part(part) for part in row.cost_parts],
         "time_parts": [part._asdict() for part in row.time_parts],
         "p_meets": row.p_meets,
         "on_front": row.on_front,
@@ -120,7 +122,17 @@ def estimate_record(row: Estimate) -> dict[str, Any]:
         "price_source": row.price_source,
         "energy_kwh": row.energy_kwh,
         "co2_kg": row.co2_kg,
+        "spot": _spot(row.spot) if row.spot else None,
+        "hints": list(row.hints),
     }
+
+
+def _cost_part(part: CostPart) -> dict[str, Any]:
+    return {**part._asdict(), "parts": [use._asdict() for use in part.parts]}
+
+
+def _spot(terms: SpotTerms) -> dict[str, Any]:
+    return {**terms._asdict(), "per_hour": _interval(terms.per_hour)}
 
 
 def _interval(value: Interval | None) -> dict[str, float | None]:
@@ -138,9 +150,11 @@ def _gib(count: float | None) -> float | None:
 
 
 def _flat(record: dict[str, Any]) -> dict[str, Any]:
-    """Nested values become ``key_sub`` columns; lists one cell."""
+    """Nested values become ``key_sub`` columns; lists one cell. What only spot rows have is left to JSON."""
     flat: dict[str, Any] = {}
     for key, value in record.items():
+        if key == "spot":
+            continue
         if isinstance(value, dict):
             flat.update({f"{key}_{name}": inner for name, inner in value.items()})
         elif isinstance(value, list):

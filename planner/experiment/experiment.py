@@ -12,7 +12,8 @@ Optimizer = Literal["sgd", "adam", "adamw", "adamw8bit", "adafactor", "lamb", "r
 class Experiment(NamedTuple):
     """What is trained. ``total_samples`` is the work of all rows alike; None in a batch field means "by the rule".
 
-    ``assumptions`` has a sentence for every default that was taken rather than given.
+    ``tries`` runs are started and the last one counts; the others are given up after ``pilot_epochs`` (None: at their
+    end). ``assumptions`` has a sentence for every default that was taken rather than given.
     """
 
     workload: Workload
@@ -33,4 +34,6 @@ class Experiment(NamedTuple):
     tuned: bool = False
     workers: int | None = None
     resume_epoch: float = 0.0
+    tries: int = 1
+    pilot_epochs: float | None = None
     assumptions: tuple[str, ...] = ()

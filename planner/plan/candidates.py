@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from planner.hardware.free_tiers import FreeTier
 from planner.hardware.machine import Machine
-from planner.plan.cost import Charge
+from planner.plan.carbon import GridCarbon
+from planner.plan.cost import COMPUTE, Charge
 from planner.plan.plan import Place
 from planner.units import Interval
 from pricing.offer import Offer
@@ -20,6 +21,7 @@ InterruptionRate = Callable[[Offer], Interval]
 class Tariff(NamedTuple):
     """What a run pays beside the hours of an offer, by provider; for an owned machine, all that it pays.
 
+    The machine is paid for ``idle_s`` seconds after the run; ``credit_usd`` is spent before money is.
     ``price_as_of`` and ``source`` date an owned machine's price; an offer has its own.
     """
 
@@ -28,6 +30,8 @@ class Tariff(NamedTuple):
     interruption_rate: InterruptionRate | None = None
     price_as_of: str | None = None
     source: str | None = None
+    idle_s: float = 0.0
+    credit_usd: float = 0.0
 
     @property
     def complete(self) -> bool:
@@ -38,7 +42,8 @@ class Candidate(NamedTuple):
     """A machine in a place with the offers for it; an owned or a free one has the single offer None.
 
     ``blocked`` says why it can never be ranked, ``refused`` which offers cannot and why; ``power_w`` is wall power of
-    all nodes where known; ``free_tier`` has the limits of a machine that is lent for nothing.
+    all nodes where known; ``free_tier`` has the limits of a machine that is lent for nothing. ``grid`` is what an owned
+    machine's electricity emits.
     """
 
     name: str
@@ -54,6 +59,7 @@ class Candidate(NamedTuple):
     hypothetical: bool = False
     power_w: float | None = None
     free_tier: FreeTier | None = None
+    grid: GridCarbon | None = None
 
     def purchase(self, offer: Offer | None) -> str:
         """How the machine is had: the offer's purchase option, "free_tier" or "owned"."""
@@ -80,4 +86,5 @@ class Candidate(NamedTuple):
         if offer is None:
             return self.tariff.charges
         hourly = offer.usd_per_hour * self.machine.num_nodes
-        return (Charge("compute", hourly, 0.0, offer.price_source, self.tariff.billing), *self.tariff.charges)
+        compute = Charge(COMPUTE, hourly, 0.0, offer.price_source, self.tariff.billing, offer.price_as_of)
+        return (compute, *self.tariff.charges)

@@ -4,11 +4,19 @@ country = "DE"
 electricity_usd_per_kwh = 0.30
 hour_value_usd = 2
 aws_regions = "us-east-1, eu-central-1"    # whose price files `prices refresh` reads
+idle_minutes = 10       # how long a rented machine is kept, and paid for, after the run
 
 [ownership]
 lifetime_years = 3
 resale_share = 0.3
 use_share = 0.5
+cluster_pue = 1.56      # cooling and distribution of an own cluster's room
+
+[discounts]             # share off the list price, by provider
+aws = 0.1
+
+[credits]               # USD that a provider has given you, spent before money is
+gcp = 300
 
 [this_machine]
 power_w = 350           # at the wall, while training
@@ -29,9 +37,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from planner.errors import InputError, near_misses
+from planner.plan.electricity import UNKNOWN_SITE_PUE
 from planner.plan.plan import PLACES, Place
 
 OWN_PLACES: tuple[Place, ...] = PLACES[:3]
+
+DEFAULT_IDLE_MINUTES = 10.0
+"""A rented machine is given back ten minutes after the run (assumption)."""
 
 
 class OwnershipTerms(NamedTuple):
@@ -40,6 +52,7 @@ class OwnershipTerms(NamedTuple):
     lifetime_years: float = 3.0
     resale_share: float = 0.3
     use_share: float = 0.5
+    cluster_pue: float = UNKNOWN_SITE_PUE
 
 
 class ThisMachine(NamedTuple):
@@ -75,7 +88,10 @@ class Config(NamedTuple):
     electricity_usd_per_kwh: float | None = None
     hour_value_usd: float | None = None
     aws_regions: str | None = None
+    idle_minutes: float = DEFAULT_IDLE_MINUTES
     ownership: OwnershipTerms = OwnershipTerms()
+    discounts: Mapping[str, float] = {}
+    credits_usd: Mapping[str, float] = {}
     this_machine: ThisMachine = ThisMachine()
     machines: tuple[OwnMachine, ...] = ()
 
@@ -134,12 +150,16 @@ _TOP = {
     "electricity_usd_per_kwh": _Field(high=100, or_zero=True),
     "hour_value_usd": _Field(high=1e6, or_zero=True),
     "aws_regions": _TEXT,
+    "idle_minutes": _Field(high=1e6, or_zero=True),
 }
 _OWNERSHIP = {
     "lifetime_years": _Field(high=50),
     "resale_share": _Field(high=1, or_zero=True),
     "use_share": _Field(high=1),
+    "cluster_pue": _Field(low=1, high=10, or_zero=True),
 }
+_DISCOUNT = _Field(high=0.99, or_zero=True)
+_CREDIT = _Field(or_zero=True)
 _THIS_MACHINE = {
     "power_w": _Field(high=1e6),
     "purchase_usd": _Field(or_zero=True),
@@ -163,12 +183,14 @@ _MACHINE = {
 
 
 def _config(table: Mapping[str, Any]) -> Config:
-    sections = {"ownership", "this_machine", "machine"}
+    sections = {"ownership", "this_machine", "machine", "discounts", "credits"}
     _known(table, sections | set(_TOP), "")
     values = _read({key: value for key, value in table.items() if key not in sections}, _TOP, "")
     return Config(
         **values,
         ownership=OwnershipTerms(**_section(table, "ownership", _OWNERSHIP)),
+        discounts=_by_provider(table, "discounts", _DISCOUNT),
+        credits_usd=_by_provider(table, "credits", _CREDIT),
         this_machine=ThisMachine(**_section(table, "this_machine", _THIS_MACHINE)),
         machines=tuple(_own_machine(entry, number) for number, entry in enumerate(_machine_tables(table), start=1)),
     )
@@ -186,6 +208,12 @@ def _section(table: Mapping[str, Any], name: str, fields: Mapping[str, _Field]) 
     if not isinstance(section, dict):
         raise InputError(f"{name} must be a table, written as [{name}]")
     return _read(section, fields, f"{name}.")
+
+
+def _by_provider(table: Mapping[str, Any], name: str, field: _Field) -> dict[str, float]:
+    """Whether the providers exist is for who knows them to say."""
+    section = table.get(name, {})
+    return _section(table, name, dict.fromkeys(section if isinstance(section, dict) else (), field))
 
 
 def _own_machine(entry: Any, number: int) -> OwnMachine:
@@ -224,6 +252,6 @@ def _text_or_number(name: str, value: Any, field: _Field) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float) or (field.whole and not isinstance(value, int)):
         raise InputError(f"{name} must be a {'whole number' if field.whole else 'number'}, not {value!r}")
     if not (field.low < value <= field.high or (field.or_zero and value == field.low)):
-        bound = "at least 0" if field.or_zero else "greater than 0"
-        raise InputError(f"{name} must be {bound} and at most {field.high:,.0f}, not {value}")
+        bound = f"at least {field.low:g}" if field.or_zero else f"greater than {field.low:g}"
+        raise InputError(f"{name} must be {bound} and at most {field.high:,g}, not {value}")
     return value

@@ -6,7 +6,7 @@ from datetime import date
 from functools import cache
 from typing import NamedTuple
 
-from planner.plan.plan import CostPart
+from planner.plan.plan import CostPart, CostUse
 from planner.units import SECONDS_PER_HOUR, Interval
 from pricing.age import age_days, is_stale
 from pricing.offer import Offer
@@ -20,10 +20,14 @@ MAX_SPOT_SPREAD = 1.0
 """Spread in ln beyond which an old spot price says nothing more."""
 
 
-class Charge(NamedTuple):
-    """``usd_per_hour`` for as long as the run lasts plus ``usd_once``; a None price is unknown, not free.
+COMPUTE = "compute"
+CREDITS = "credits"
 
-    ``billing`` rounds the time up to the provider's step; None charges every second.
+
+class Charge(NamedTuple):
+    """``usd_per_hour`` for as long as the machine is kept plus ``usd_once``; a None price is unknown, not free.
+
+    ``billing`` rounds the time up to the provider's step; None charges every second. ``as_of`` is the price's day.
     """
 
     name: str
@@ -31,6 +35,7 @@ class Charge(NamedTuple):
     usd_once: float | None
     source: str
     billing: Billing | None = None
+    as_of: str | None = None
 
     @property
     def known(self) -> bool:
@@ -43,13 +48,32 @@ class Charge(NamedTuple):
         return self.usd_per_hour * hours + self.usd_once
 
 
-def bill(charges: Iterable[Charge], seconds: float) -> tuple[CostPart, ...]:
-    """The lines for a run of ``seconds``, each rounded to the cent."""
-    lines = []
+def bill(charges: Iterable[Charge], seconds: float, credit_usd: float = 0.0) -> tuple[CostPart, ...]:
+    """The lines for a machine kept for ``seconds``, each rounded to the cent; a credit pays for what it can."""
+    lines, spent = [], 0
     for charge in charges:
         usd = charge.usd(seconds)
-        lines.append(CostPart(charge.name, None if usd is None else cents(usd) / 100, charge.source))
+        spent += 0 if usd is None else cents(usd)
+        lines.append(CostPart(charge.name, None if usd is None else cents(usd) / 100, charge.source, charge.as_of))
+    if credit_usd > 0:
+        lines.append(CostPart(CREDITS, -min(cents(credit_usd), spent) / 100, "[credits] in your configuration"))
     return tuple(lines)
+
+
+def spent_on(line: CostPart, seconds_by_use: Iterable[tuple[str, float]]) -> CostPart:
+    """The line with its parts: shared out by seconds; the cents that rounding leaves go to the largest remainders."""
+    uses = [(name, seconds) for name, seconds in seconds_by_use if seconds > 0]
+    whole = sum(seconds for _, seconds in uses)
+    if line.usd is None or whole <= 0:
+        return line
+    total = cents(line.usd)
+    exact = [total * seconds / whole for _, seconds in uses]
+    shares = [math.floor(share) for share in exact]
+    by_remainder = sorted(range(len(uses)), key=lambda index: shares[index] - exact[index])
+    for index in by_remainder[: total - sum(shares)]:
+        shares[index] += 1
+    parts = (CostUse(name, share / 100) for (name, _), share in zip(uses, shares, strict=True) if share)
+    return line._replace(parts=tuple(parts))
 
 
 def cents(usd: float) -> int:
@@ -63,28 +87,37 @@ def total_cents(charges: Iterable[Charge], seconds: float) -> int:
     return sum(cents(usd) for usd in amounts if usd is not None)
 
 
-def total_usd(charges: Iterable[Charge], seconds: float) -> float:
-    return total_cents(charges, seconds) / 100
+def total_usd(charges: Iterable[Charge], seconds: float, credit_usd: float = 0.0) -> float:
+    return after_credit(total_cents(charges, seconds), credit_usd) / 100
 
 
-def cost_interval(charges: Sequence[Charge], seconds: Interval, price_spread: float = 0.0) -> Interval:
+def after_credit(total: int, credit_usd: float) -> int:
+    """Cents that are left to pay."""
+    return max(0, total - cents(credit_usd)) if credit_usd else total
+
+
+def cost_interval(
+    charges: Sequence[Charge], seconds: Interval, price_spread: float = 0.0, credit_usd: float = 0.0
+) -> Interval:
     """P50 is the bill's total; the ends follow the time's and, in quadrature, the price's own spread (in ln).
 
     The ends are not rounded to billing steps: how a started hour is billed is part of what is not known beforehand.
     """
-    middle = total_usd(charges, seconds.p50)
+    total = total_cents(charges, seconds.p50)
+    middle = total / 100
     once = per_second = 0.0  # as if billed by the second, an unknown charge as nothing: how the bill moves with time
     for charge in charges:
         once += charge.usd_once or 0.0
         per_second += (charge.usd_per_hour or 0.0) / SECONDS_PER_HOUR
     low, at_p50, high = (once + per_second * end for end in seconds)
-    if at_p50 <= 0:
-        return Interval(middle, middle, middle)
-    return Interval(
-        middle * math.exp(-math.hypot(math.log(at_p50 / low), price_spread)),
-        middle,
-        middle * math.exp(math.hypot(math.log(high / at_p50), price_spread)),
-    )
+    least = most = middle
+    if at_p50 > 0:
+        least *= math.exp(-math.hypot(math.log(at_p50 / low), price_spread))
+        most *= math.exp(math.hypot(math.log(high / at_p50), price_spread))
+    if credit_usd:
+        paid = after_credit(total, credit_usd) / 100
+        return Interval(max(0.0, least - credit_usd), paid, max(0.0, most - credit_usd))
+    return Interval(least, middle, most)
 
 
 class PriceAge(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 from planner.errors import InputError
 from planner.units import parse_duration
@@ -24,16 +24,33 @@ def parse_deadline(text: str, now: datetime) -> datetime:
     return moment
 
 
+def later(now: datetime, seconds: float) -> datetime:
+    """``seconds`` after ``now`` on the user's clock, which summer time may have moved by then."""
+    moment = now.astimezone(UTC) + timedelta(seconds=seconds)
+    return moment.astimezone() if _is_of_this_system(now) else moment.astimezone(now.tzinfo)
+
+
+def _is_of_this_system(now: datetime) -> bool:
+    """Whether ``now`` is in this system's zone, of which it carries only the present offset from UTC."""
+    local = now.astimezone()
+    return now.utcoffset() == local.utcoffset() and now.tzname() == local.tzname()
+
+
+def _on_the_clock(naive: datetime, now: datetime) -> datetime:
+    """What a clock in the zone of ``now`` shows as ``naive``."""
+    return naive.astimezone() if _is_of_this_system(now) else naive.replace(tzinfo=now.tzinfo)
+
+
 def _moment(text: str, now: datetime) -> datetime | None:
     try:
-        return now + timedelta(seconds=parse_duration(text))
+        return later(now, parse_duration(text))
     except (InputError, OverflowError):
         pass
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
         return _day_and_clock(text, now)
-    return moment if moment.tzinfo else moment.replace(tzinfo=now.tzinfo)
+    return moment if moment.tzinfo else _on_the_clock(moment, now)
 
 
 def _day_and_clock(text: str, now: datetime) -> datetime | None:
@@ -55,4 +72,4 @@ def _day_and_clock(text: str, now: datetime) -> datetime | None:
         days = (_WEEKDAYS.index(day[:3]) - now.weekday()) % 7
         if days == 0 and at <= now.timetz().replace(tzinfo=None):
             days = 7
-    return datetime.combine(now.date() + timedelta(days=days), at, tzinfo=now.tzinfo)
+    return _on_the_clock(datetime.combine(now.date() + timedelta(days=days), at), now)

@@ -22,12 +22,16 @@ UNKNOWN_SITE_PUE = 1.56
 
 
 class ElectricityPrice(NamedTuple):
-    """USD per kWh; ``country`` is an ISO code, or US-STATE. ``words`` is short, ``source`` says where it stands."""
+    """USD per kWh; ``country`` is an ISO code, or US-STATE. ``words`` is short, ``source`` says where it stands.
+
+    ``as_of`` is the day up to which it was the mean; None for the user's own.
+    """
 
     country: str
     usd_per_kwh: float
     words: str
     source: str
+    as_of: str | None = None
 
 
 @cache
@@ -39,6 +43,7 @@ def electricity_prices() -> dict[str, ElectricityPrice]:
                 float(row["usd_per_kwh"]),
                 f"{row['country']} {row['what']} {row['as_of'][:7]}",
                 row["source"],
+                row["as_of"],
             )
             for row in csv.DictReader(table)
         }

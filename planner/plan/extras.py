@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from planner.experiment.experiment import Experiment
 from planner.plan.candidates import Tariff
+from planner.plan.config import Config
 from planner.plan.cost import Charge
 from planner.plan.timeline import checkpoint_bytes
 from planner.units import Interval
 from pricing.interruption import Interruptions
 from pricing.offer import Offer
-from pricing.rates import HOURS_PER_MONTH, billing, disk_rate, egress_rates, egress_usd
+from pricing.rates import HOURS_PER_MONTH, billing, disk_rate, egress_rates, egress_usd, object_storage_rate
 
 SYSTEM_DISK_GB = 50.0
 """Operating system, driver, container and Python environment (assumption)."""
@@ -20,8 +21,10 @@ KEPT_CHECKPOINTS = 2
 """The newest checkpoint and the one before it, in case the newest is torn (assumption)."""
 
 
-def tariffs(experiment: Experiment, interruptions: Interruptions, num_nodes: int) -> Callable[[str], Tariff]:
-    """The tariff by provider: disk on every node, egress of the results once, the spot machines' interruptions."""
+def tariffs(
+    experiment: Experiment, interruptions: Interruptions, num_nodes: int, config: Config
+) -> Callable[[str], Tariff]:
+    """The tariff by provider: disk on every node, storage, egress once, idle time, the spot machines' interruptions."""
     known: dict[str, Tariff] = {}
 
     def rate(offer: Offer) -> Interval:
@@ -30,8 +33,14 @@ def tariffs(experiment: Experiment, interruptions: Interruptions, num_nodes: int
 
     def tariff(provider: str) -> Tariff:
         if provider not in known:
-            charges = (_disk(provider, disk_gb(experiment), num_nodes), _egress(provider, experiment))
-            known[provider] = Tariff(charges, billing(provider), rate)
+            disk, egress = _disk(provider, disk_gb(experiment), num_nodes), _egress(provider, experiment)
+            known[provider] = Tariff(
+                (disk, *_storage(provider, experiment), egress),
+                billing(provider),
+                rate,
+                idle_s=config.idle_minutes * 60,
+                credit_usd=config.credits_usd.get(provider, 0.0),
+            )
         return known[provider]
 
     return tariff
@@ -49,7 +58,16 @@ def _disk(provider: str, gigabytes: float, num_nodes: int) -> Charge:
     if rate is None:
         return Charge("disk", None, None, f"no disk rate of {provider} is known")
     hourly = rate.value * gigabytes / HOURS_PER_MONTH * num_nodes
-    return Charge("disk", hourly, 0.0, f"{gigabytes:.0f} GB a node; {rate.source}")
+    return Charge("disk", hourly, 0.0, f"{gigabytes:.0f} GB a node; {rate.source}", as_of=rate.as_of)
+
+
+def _storage(provider: str, experiment: Experiment) -> Iterator[Charge]:
+    """Where the data set and the checkpoints lie while the run lasts, at providers that sell object storage."""
+    rate = object_storage_rate(provider)
+    if rate is not None:
+        gigabytes = disk_gb(experiment) - SYSTEM_DISK_GB
+        hourly = rate.value * gigabytes / HOURS_PER_MONTH
+        yield Charge("object storage", hourly, 0.0, f"{gigabytes:.3g} GB; {rate.source}", as_of=rate.as_of)
 
 
 def _egress(provider: str, experiment: Experiment) -> Charge:
@@ -57,4 +75,5 @@ def _egress(provider: str, experiment: Experiment) -> Charge:
     usd = egress_usd(provider, gigabytes)
     if usd is None:
         return Charge("egress", None, None, f"no egress rate of {provider} is known")
-    return Charge("egress", 0.0, usd, f"{gigabytes:.2g} GB of results; {egress_rates(provider)[0].source}")
+    rate = egress_rates(provider)[0]
+    return Charge("egress", 0.0, usd, f"{gigabytes:.2g} GB of results; {rate.source}", as_of=rate.as_of)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from planner.hardware.machine import Machine
 from planner.hardware.presets import machine_from_spec
 from planner.plan.candidates import Candidate, Tariff
+from planner.plan.carbon import carbon_of_country
 from planner.plan.config import OwnershipTerms
 from planner.plan.cost import Charge
 from planner.plan.electricity import ElectricityPrice
@@ -40,6 +41,7 @@ def owned_candidate(
         is_this_machine=is_this_machine,
         hypothetical=hypothetical,
         power_w=ownership.power_w,
+        grid=carbon_of_country(electricity.country),
     )
 
 
@@ -49,7 +51,8 @@ def imagined_candidate(key: str, count: int, electricity: ElectricityPrice, term
     device = machine.accelerator
     place: Place = "laptop" if device.form_factor.startswith("laptop") else "cluster" if count >= 8 else "workstation"
     price = None if device.launch_price_usd is None else device.launch_price_usd * count
-    ownership = Ownership(wall_power_w(machine, place), "board power plus host", price, "launch price, without a host")
+    power_w = wall_power_w(machine, place, cluster_pue=terms.cluster_pue)
+    ownership = Ownership(power_w, "board power plus host", price, "launch price, without a host")
     return owned_candidate(machine.name, place, machine, ownership, electricity, terms, hypothetical=True)
 
 
@@ -63,10 +66,12 @@ def _charges(
             Charge("rent", None, None, "the rent of this machine is not known; say usd_per_hour in the configuration"),
         )
     hourly = None if ownership.power_w is None else ownership.power_w / 1000 * electricity.usd_per_kwh
-    power = Charge("electricity", hourly, 0.0, f"{ownership.power_source}; {electricity.source}")
+    source = f"{ownership.power_source}; {electricity.source}"
+    power = Charge("electricity", hourly, 0.0, source, as_of=electricity.as_of)
     if ownership.purchase_usd is not None:
         written_off = amortisation_usd_per_hour(ownership.purchase_usd, terms)
-        return (power, Charge("amortisation", written_off, 0.0, ownership.purchase_source))
+        amortisation = Charge("amortisation", written_off, 0.0, ownership.purchase_source, as_of=ownership.price_as_of)
+        return (power, amortisation)
     if hypothetical:
         return (power, Charge("amortisation", None, None, "no purchase price is known"))
     return (power,)

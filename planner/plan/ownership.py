@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from planner.hardware.machine import Machine
 from planner.plan.config import OwnershipTerms
-from planner.plan.electricity import PSU_EFFICIENCY
+from planner.plan.electricity import PSU_EFFICIENCY, UNKNOWN_SITE_PUE
 from planner.plan.plan import Place
 
 HOST_POWER_W: dict[Place, float] = {"laptop": 35.0, "workstation": 120.0, "cluster": 1000.0, "cloud": 300.0}
@@ -30,8 +30,13 @@ class Ownership(NamedTuple):
     price_as_of: str | None = None
 
 
-def wall_power_w(machine: Machine, place: Place, host_power_w: float | None = None) -> float | None:
-    """Watts at the wall for all nodes while training; None where the accelerator's power is not known."""
+def wall_power_w(
+    machine: Machine, place: Place, host_power_w: float | None = None, cluster_pue: float = UNKNOWN_SITE_PUE
+) -> float | None:
+    """Watts at the meter for all nodes while training; None where the accelerator's power is not known.
+
+    Board and host power through the power supply; a cluster's room is cooled on top.
+    """
     if machine.accelerator.kind == "cpu":
         per_node = CPU_TRAINING_POWER_W[place]
     elif machine.accelerator.power_w is None:
@@ -40,7 +45,8 @@ def wall_power_w(machine: Machine, place: Place, host_power_w: float | None = No
         per_node = machine.num_gpus * machine.accelerator.power_w + (
             HOST_POWER_W[place] if host_power_w is None else host_power_w
         )
-    return per_node * machine.num_nodes / PSU_EFFICIENCY
+    overhead = cluster_pue if place == "cluster" else 1.0
+    return per_node * machine.num_nodes / PSU_EFFICIENCY * overhead
 
 
 def amortisation_usd_per_hour(purchase_usd: float, terms: OwnershipTerms) -> float:

@@ -11,17 +11,48 @@ Place = Literal["laptop", "workstation", "cluster", "cloud"]
 PLACES: tuple[Place, ...] = ("laptop", "workstation", "cluster", "cloud")
 
 
+class CostUse(NamedTuple):
+    """What part of a line was spent on something."""
+
+    name: str
+    usd: float
+
+
 class CostPart(NamedTuple):
-    """A line of the bill, rounded to the cent; ``usd`` None is a part nobody knows the price of."""
+    """A line of the bill, rounded to the cent; ``usd`` None is a part nobody knows the price of.
+
+    ``as_of`` is the day of its price (None: an assumption, or no price). ``parts`` say what the line was spent on and
+    add up to it, cent by cent.
+    """
 
     name: str
     usd: float | None
     source: str
+    as_of: str | None = None
+    parts: tuple[CostUse, ...] = ()
 
 
 class TimePart(NamedTuple):
     name: str
     seconds: float
+
+
+class SpotTerms(NamedTuple):
+    """Interruptions of one run. ``interruptions`` is how many are expected; seconds are of the likely rate.
+
+    ``never_interrupted`` is the probability that none comes; ``break_even_per_hour`` the rate from which on demand is
+    the cheaper, None where the machine's price on demand is not known.
+    """
+
+    per_hour: Interval
+    checkpoint_interval_s: float
+    checkpoint_s: float
+    restart_s: float
+    interruptions: float
+    never_interrupted: float
+    added_s: float
+    added_p90_s: float
+    break_even_per_hour: float | None
 
 
 class Estimate(NamedTuple):
@@ -72,6 +103,8 @@ class Estimate(NamedTuple):
     co2_kg: float | None
     reason: str = ""
     step_parts: StepParts | None = None
+    spot: SpotTerms | None = None
+    hints: tuple[str, ...] = ()
 
 
 class Recommendation(NamedTuple):

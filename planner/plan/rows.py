@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from planner.plan.candidates import Candidate
-from planner.plan.cost import bill, cost_interval, price_age
-from planner.plan.electricity import PUE, UNKNOWN_SITE_PUE
+from planner.plan.carbon import carbon_of_region, site_overhead
+from planner.plan.cost import COMPUTE, bill, price_age, spent_on
+from planner.plan.deadline import later
 from planner.plan.free_tier import Schedule, limit_flags, limits_at_p50
-from planner.plan.plan import Estimate, TimePart
+from planner.plan.plan import CostPart, Estimate, TimePart
 from planner.plan.search import Refusal, Row, Setting
 from planner.throughput.estimate import StepEstimate
 from planner.units import SECONDS_PER_HOUR, Interval
@@ -22,7 +23,6 @@ def ranked_estimate(row: Row, rank: int, on_front: bool, now: datetime) -> Estim
     setting, offer = row.setting, row.offer
     candidate = setting.candidate
     time_s = setting.time_s(offer)
-    spread = price_age(offer, now.date()).spread if offer is not None else 0.0
     added = limits_at_p50(setting.timeline, candidate.free_tier) if candidate.free_tier is not None else None
     return _estimate(
         candidate,
@@ -31,10 +31,10 @@ def ranked_estimate(row: Row, rank: int, on_front: bool, now: datetime) -> Estim
         now,
         rank=rank,
         time_s=time_s,
-        cost_usd=cost_interval(candidate.charges(offer), time_s, spread),
+        cost_usd=setting.cost_usd(offer, now.date()),
         time_parts=_time_parts(setting, time_s, added),
         added=added,
-        finish_at=now + timedelta(seconds=time_s.p50),
+        finish_at=later(now, time_s.p50),
         p_meets=row.p_meets,
         on_front=on_front,
         reason="",
@@ -76,6 +76,7 @@ def _estimate(
     reason: str,
 ) -> Estimate:
     machine = candidate.machine
+    energy_kwh = _energy_kwh(candidate, time_s, added)
     return Estimate(
         rank=rank,
         place=candidate.place,
@@ -105,7 +106,7 @@ def _estimate(
         finish_at=finish_at,
         cost_usd=cost_usd,
         usd_per_hour=candidate.usd_per_hour(offer),
-        cost_parts=bill(candidate.charges(offer), time_s.p50) if time_s else (),
+        cost_parts=_bill(candidate, offer, time_s, time_parts) if time_s else (),
         time_parts=time_parts,
         p_meets=p_meets,
         on_front=on_front,
@@ -115,11 +116,25 @@ def _estimate(
         flags=_flags(candidate, offer, now, added) + (step.flags if step else ()),
         price_as_of=offer.price_as_of if offer else candidate.tariff.price_as_of,
         price_source=offer.price_source if offer else candidate.tariff.source,
-        energy_kwh=_energy_kwh(candidate, time_s, added),
-        co2_kg=None,
+        energy_kwh=energy_kwh,
+        co2_kg=_co2_kg(candidate, offer, energy_kwh),
         reason=reason,
         step_parts=step.parts if step else None,
     )
+
+
+def _bill(
+    candidate: Candidate, offer: Offer | None, time_s: Interval, time_parts: tuple[TimePart, ...]
+) -> tuple[CostPart, ...]:
+    """The lines of the likely run; what the machine itself costs with what it was spent on."""
+    tariff = candidate.tariff
+    kept_s = time_s.p50 + tariff.idle_s
+    lines = bill(candidate.charges(offer), kept_s, tariff.credit_usd)
+    if offer is None:
+        return lines
+    billed_s = tariff.billing.billed_hours(kept_s) * SECONDS_PER_HOUR if tariff.billing else kept_s
+    uses = (*time_parts, ("idle", tariff.idle_s), ("billing step", billed_s - kept_s))
+    return tuple(spent_on(line, uses) if line.name == COMPUTE else line for line in lines)
 
 
 def _flags(candidate: Candidate, offer: Offer | None, now: datetime, added: Schedule | None) -> tuple[str, ...]:
@@ -152,4 +167,15 @@ def _energy_kwh(candidate: Candidate, time_s: Interval | None, added: Schedule |
     if candidate.provider is None or machine.accelerator.power_w is None or machine.num_gpus == 0:
         return None
     board_w = machine.accelerator.power_w * machine.num_gpus * machine.num_nodes
-    return board_w * PUE.get(candidate.provider, UNKNOWN_SITE_PUE) * hours / 1000
+    return board_w * site_overhead(candidate.provider) * hours / 1000
+
+
+def _co2_kg(candidate: Candidate, offer: Offer | None, energy_kwh: float | None) -> float | None:
+    """Emissions of that energy on the grid of its place; None where the place of a rented machine is not known."""
+    if energy_kwh is None:
+        return None
+    if candidate.provider is None:
+        grid = candidate.grid
+    else:
+        grid = carbon_of_region(candidate.provider, offer.region) if offer is not None else None
+    return None if grid is None else energy_kwh * grid.g_per_kwh / 1000

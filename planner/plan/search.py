@@ -6,15 +6,15 @@ multiplications, and only the rows that are asked for become full estimates.
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import Literal, NamedTuple
 
 from planner.experiment.experiment import Experiment
 from planner.plan.candidates import Candidate
-from planner.plan.cost import cents, cost_interval, price_age, total_cents
+from planner.plan.cost import after_credit, cents, cost_interval, price_age, total_cents
 from planner.plan.free_tier import calendar_time
-from planner.plan.probability import Z90, p_below
-from planner.plan.spot import interruption_time
+from planner.plan.interrupted import interrupted_time, loss
+from planner.plan.probability import p_below
 from planner.plan.timeline import Timeline, timeline
 from planner.throughput.estimate import StepEstimate
 from planner.throughput.step import StepModel
@@ -26,8 +26,6 @@ Sort = Literal["value", "cost", "time"]
 LONGEST_RUN_S = 100 * 365.25 * 86400
 TOO_LONG = "it would take more than a hundred years"
 NEVER_FINISHES = "interrupted so often that it would never finish"
-
-_DEVIATIONS = (-Z90, 0.0, Z90)
 
 ORDINARY_STACKS = frozenset({"cuda", "rocm", "mps", "cpu"})
 """Stacks on which an ordinary PyTorch script runs unchanged."""
@@ -62,13 +60,13 @@ class Run(NamedTuple):
 class Setting:
     """A candidate with its step and timeline; remembers the run, which offers of one region share."""
 
-    __slots__ = ("_by_rate", "_by_region", "_times", "_work", "candidate", "step", "timeline")
+    __slots__ = ("_by_rate", "_by_region", "_fixed_s", "_times", "_work_s", "candidate", "step", "timeline")
 
     def __init__(self, candidate: Candidate, step: StepEstimate, line: Timeline) -> None:
         self.candidate = candidate
         self.step = step
         self.timeline = line
-        self._work = line.work
+        self._fixed_s, self._work_s = line.fixed_s, line.work.p50
         self._by_region: dict[str | None, Run] = {}
         self._by_rate: dict[Interval, Run] = {}
         self._times: dict[Interval, Interval] = {}
@@ -90,26 +88,28 @@ class Setting:
             return calendar_time(self.timeline, free_tier)
         rate = self.candidate.interruptions_per_hour(offer)
         if rate not in self._times:
-            self._times[rate] = Interval(self._end(0, rate), self._end(1, rate), self._end(2, rate))
+            self._times[rate] = interrupted_time(self.timeline, rate)
         return self._times[rate]
+
+    def cost_usd(self, offer: Offer | None, today: date) -> Interval:
+        """What the run is billed under the offer, ends included."""
+        tariff = self.candidate.tariff
+        spread = price_age(offer, today).spread if offer is not None else 0.0
+        kept_s = self.time_s(offer).shifted(tariff.idle_s)
+        return cost_interval(self.candidate.charges(offer), kept_s, spread, tariff.credit_usd)
 
     def _run(self, rate: Interval) -> Run:
         free_tier, tariff = self.candidate.free_tier, self.candidate.tariff
-        p50_s = self._end(1, rate) if free_tier is None else calendar_time(self.timeline, free_tier).p50
-        hours = tariff.billing.billed_hours(p50_s) if tariff.billing else p50_s / SECONDS_PER_HOUR
+        if free_tier is None:
+            p50_s = self._fixed_s + self._work_s + loss(self.timeline, self._work_s, rate.p50).expected_s
+        else:
+            p50_s = calendar_time(self.timeline, free_tier).p50
+        kept_s = p50_s + tariff.idle_s
+        hours = tariff.billing.billed_hours(kept_s) if tariff.billing else kept_s / SECONDS_PER_HOUR
         problem = ""
         if not p50_s <= LONGEST_RUN_S:
             problem = TOO_LONG if math.isfinite(p50_s) else NEVER_FINISHES
-        return Run(p50_s, hours, total_cents(tariff.charges, p50_s), problem)
-
-    def _end(self, end: int, interruptions_per_hour: Interval) -> float:
-        """P10, P50 or P90 (0, 1, 2): each takes its own rate, and the spread of the interruptions' number on top."""
-        line, work_s, per_hour = self.timeline, self._work[end], interruptions_per_hour[end]
-        if per_hour == 0.0:
-            return line.fixed_s + work_s
-        restart_s = line.setup_s + line.download_s
-        loss = interruption_time(work_s, per_hour / SECONDS_PER_HOUR, line.checkpoint_s, restart_s)
-        return line.fixed_s + work_s + max(0.0, loss.expected_s + _DEVIATIONS[end] * loss.deviation_s)
+        return Run(p50_s, hours, total_cents(tariff.charges, kept_s), problem)
 
 
 class Row(NamedTuple):
@@ -182,21 +182,19 @@ def _add_offers(setting: Setting, limits: Limits, now: datetime, rows: list[Row]
         total = run.extra_cents
         if offer is not None:
             total += cents(offer.usd_per_hour * num_nodes * run.billed_hours)
+        if candidate.tariff.credit_usd:
+            total = after_credit(total, candidate.tariff.credit_usd)
         p_meets = _p_meets(setting, offer, limits, now) if limited else None
         rows.append(Row(setting, offer, run.p50_s, total / 100, p_meets))
 
 
 def _p_meets(setting: Setting, offer: Offer | None, limits: Limits, now: datetime) -> float:
     """Time drives cost, so the two limits fail together: the smaller probability is the joint one."""
-    time_s = setting.time_s(offer)
     probabilities = []
     if limits.deadline is not None:
-        probabilities.append(p_below(time_s, (limits.deadline - now).total_seconds()))
+        probabilities.append(p_below(setting.time_s(offer), (limits.deadline - now).total_seconds()))
     if limits.budget_usd is not None:
-        spread = price_age(offer, now.date()).spread if offer is not None else 0.0
-        probabilities.append(
-            p_below(cost_interval(setting.candidate.charges(offer), time_s, spread), limits.budget_usd)
-        )
+        probabilities.append(p_below(setting.cost_usd(offer, now.date()), limits.budget_usd))
     return min(probabilities)
 
 

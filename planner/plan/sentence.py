@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from planner.plan.candidates import Candidate
-from planner.plan.cost import cost_interval, price_age
+from planner.plan.cost import price_age
+from planner.plan.deadline import later
 from planner.plan.search import Limits, Row
 from planner.plan.words import place_of_offer
 from planner.units import format_duration, format_money
@@ -16,11 +17,10 @@ PURCHASE_WORDS = {"on_demand": "on demand", "spot": "spot", "owned": "your own",
 
 
 def recommendation_sentence(row: Row, limits: Limits, now: datetime) -> str:
-    candidate, offer = row.setting.candidate, row.offer
+    offer = row.offer
     time_s = row.setting.time_s(offer)
-    spread = price_age(offer, now.date()).spread if offer is not None else 0.0
-    cost = cost_interval(candidate.charges(offer), time_s, spread)
-    finish = now + timedelta(seconds=time_s.p50)
+    cost = row.setting.cost_usd(offer, now.date())
+    finish = later(now, time_s.p50)
     text = (
         f"Run it on {_where(row)}: {format_duration(time_s.p50)} "
         f"({format_duration(time_s.p10)}–{format_duration(time_s.p90)}), done {finish:%a %d %b %H:%M %Z}, "

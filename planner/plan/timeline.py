@@ -9,11 +9,17 @@ from planner.plan.plan import TimePart
 from planner.throughput.estimate import StepEstimate
 from planner.units import Interval
 
-CLOUD_SETUP_S = 300.0
-"""Starting a cloud machine and its environment (assumption: five minutes)."""
+PROVISIONING_S = 180.0
+"""From asking for a cloud machine to being logged in (assumption: three minutes)."""
+
+ENVIRONMENT_BYTES = 8e9
+"""A container or Python environment with PyTorch and its CUDA libraries (assumption)."""
+
+ENVIRONMENT_START_S = 60.0
+"""Unpacking it and starting the script (assumption)."""
 
 DOWNLOAD_BYTES_PER_S = 200e6
-"""Copying a data set from object storage, where the network allows it (assumption)."""
+"""Copying from object storage or a registry, where the network allows it (assumption)."""
 
 CHECKPOINT_BYTES_PER_S = 125e6
 """Writing a checkpoint: the baseline rate of the commonest cloud disk (AWS gp3, 125 MiB/s)."""
@@ -23,20 +29,35 @@ _ADAM_STATE_BYTES_PER_PARAMETER = 12
 
 
 class Timeline(NamedTuple):
-    """A run's parts at P50, and the interval of the whole. Seconds."""
+    """A run's parts at P50, and the interval of the whole. Seconds.
 
-    setup_s: float
+    ``earlier`` is the tries that are given up before this run.
+    """
+
+    provisioning_s: float
+    environment_s: float
     download_s: float
     training: Interval
     evaluation: Interval
     checkpoint_s: float
     checkpoints_s: float
+    restore_s: float = 0.0
+    earlier: Interval = Interval(0.0, 0.0, 0.0)
+
+    @property
+    def setup_s(self) -> float:
+        return self.provisioning_s + self.environment_s
+
+    @property
+    def restart_s(self) -> float:
+        """From losing the machine to working on where the last checkpoint stands."""
+        return self.setup_s + self.download_s + self.restore_s
 
     @property
     def work(self) -> Interval:
-        """Training and evaluation: what an interruption can undo."""
-        training, evaluation = self.training, self.evaluation
-        return Interval(training.p10 + evaluation.p10, training.p50 + evaluation.p50, training.p90 + evaluation.p90)
+        """Training and evaluation, earlier tries included: what an interruption can undo."""
+        ends = zip(self.training, self.evaluation, self.earlier, strict=True)
+        return Interval(*(sum(parts) for parts in ends))
 
     @property
     def fixed_s(self) -> float:
@@ -49,8 +70,10 @@ class Timeline(NamedTuple):
     def parts(self) -> tuple[TimePart, ...]:
         """The parts that take time; they add up to ``total.p50``."""
         named = (
-            ("setup", self.setup_s),
+            ("provisioning", self.provisioning_s),
+            ("environment", self.environment_s),
             ("data download", self.download_s),
+            ("earlier tries", self.earlier.p50),
             ("training", self.training.p50),
             ("evaluation", self.evaluation.p50),
             ("checkpoints", self.checkpoints_s),
@@ -59,20 +82,41 @@ class Timeline(NamedTuple):
 
 
 def timeline(experiment: Experiment, machine: Machine, step: StepEstimate, *, rented: bool) -> Timeline:
-    """The run at the pace of ``step``; only a rented machine has to be set up and filled with data."""
+    """The run at the pace of ``step``; only a rented machine has to be had, set up and filled with data."""
     if step.samples_per_s is None or step.parts is None:
         raise ValueError("a machine on which the experiment does not fit has no timeline")
     training = step.samples_per_s.inverse(experiment.total_samples)
-    forward_share = step.parts.forward_s / step.parts.total_s
-    checkpoint_s = checkpoint_bytes(experiment) / CHECKPOINT_BYTES_PER_S
+    evaluation = training.scaled(_validation_share(experiment) * step.parts.forward_s / step.parts.total_s)
+    state_bytes = checkpoint_bytes(experiment)
+    checkpoint_s = state_bytes / CHECKPOINT_BYTES_PER_S
+    arriving = download_bytes_per_s(machine) if rented else math.inf
+    given_up = (experiment.tries - 1) * given_up_share(experiment)
     return Timeline(
-        setup_s=CLOUD_SETUP_S if rented else 0.0,
-        download_s=_download_s(experiment, machine) if rented else 0.0,
+        provisioning_s=PROVISIONING_S if rented else 0.0,
+        environment_s=ENVIRONMENT_START_S + ENVIRONMENT_BYTES / arriving if rented else 0.0,
+        download_s=_dataset_bytes(experiment) / arriving,
         training=training,
-        evaluation=training.scaled(_validation_share(experiment) * forward_share),
+        evaluation=evaluation,
         checkpoint_s=checkpoint_s,
         checkpoints_s=checkpoint_s * max(1, math.ceil(experiment.epochs - experiment.resume_epoch)),
+        restore_s=state_bytes / arriving,
+        earlier=Interval(*((t + e) * given_up for t, e in zip(training, evaluation, strict=True))),
     )
+
+
+def given_up_share(experiment: Experiment) -> float:
+    """How much of a run a try takes that is given up: its pilot epochs, or all of it."""
+    if experiment.pilot_epochs is None:
+        return 1.0
+    return min(1.0, experiment.pilot_epochs / (experiment.epochs - experiment.resume_epoch))
+
+
+def download_bytes_per_s(machine: Machine) -> float:
+    """What arrives at a rented machine, as far as its network allows."""
+    rate = DOWNLOAD_BYTES_PER_S
+    if machine.network is not None and machine.network.bandwidth_bytes_per_s is not None:
+        rate = min(rate, machine.network.bandwidth_bytes_per_s)
+    return rate
 
 
 def checkpoint_bytes(experiment: Experiment) -> float:
@@ -89,11 +133,6 @@ def _validation_share(experiment: Experiment) -> float:
     return data.validation_samples / data.samples
 
 
-def _download_s(experiment: Experiment, machine: Machine) -> float:
+def _dataset_bytes(experiment: Experiment) -> float:
     data = experiment.dataset
-    if data is None or data.bytes is None:
-        return 0.0
-    rate = DOWNLOAD_BYTES_PER_S
-    if machine.network is not None and machine.network.bandwidth_bytes_per_s is not None:
-        rate = min(rate, machine.network.bandwidth_bytes_per_s)
-    return data.bytes / rate
+    return 0.0 if data is None or data.bytes is None else data.bytes

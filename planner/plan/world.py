@@ -24,7 +24,7 @@ from planner.plan.plan import Place
 from planner.plan.question import DEFAULT_HOUR_VALUE_USD, Question, Where, resolve_where
 from planner.plan.recommend import Named
 from planner.plan.search import Limits
-from planner.plan.timeline import CLOUD_SETUP_S, DOWNLOAD_BYTES_PER_S
+from planner.plan.timeline import DOWNLOAD_BYTES_PER_S, ENVIRONMENT_BYTES, PROVISIONING_S
 from planner.throughput.evidence import Knowledge
 from planner.throughput.own_measurements import knowledge_with
 from pricing.catalog import Catalog, open_catalog
@@ -85,19 +85,29 @@ def gather(experiment: Experiment, question: Question, world: World, now: dateti
     return Competition(
         candidates=candidates,
         limits=question.limits._replace(hour_value_usd=hour_value),
-        knowledge=knowledge_with(question.measured, experiment),
+        knowledge=_knowledge(question, experiment, world.local),
         named=Named(where.named, selection, government=any("gov" in region for region in question.regions)),
         assumptions=(
             *(selection.assumptions if selection else ()),
             *world.local.notes,
             f"electricity {electricity.usd_per_kwh:g} USD/kWh, {electricity.words} (--country, --electricity-price)",
             *_ownership_assumptions(candidates, world.config.ownership),
-            *_cloud_assumptions(where, question),
+            *_cloud_assumptions(where, question, world.config.idle_minutes),
             *_free_assumptions(candidates),
             f"an hour of waiting is worth {hour_value:g} USD (--hour-value)",
         ),
         warnings=world.catalog.notices,
     )
+
+
+def _knowledge(question: Question, experiment: Experiment, local: FoundMachine) -> Knowledge:
+    """What ships, what the user measured, and what the profile of this machine says. Raises InputError."""
+    knowledge = knowledge_with(question.measured, experiment)
+    if local.profile is None:
+        return knowledge
+    from planner.throughput.measured import knowledge_with_profile
+
+    return knowledge_with_profile(knowledge, local.profile, local.machine, experiment)
 
 
 def _affordable(candidate: Candidate, question: Question) -> bool:
@@ -133,12 +143,13 @@ def _hour_value(question: Question, config: Config) -> float:
     return DEFAULT_HOUR_VALUE_USD
 
 
-def _cloud_assumptions(where: Where, question: Question) -> Iterator[str]:
+def _cloud_assumptions(where: Where, question: Question, idle_minutes: float) -> Iterator[str]:
     if "cloud" not in where.places:
         return
     yield (
-        f"a cloud machine is ready after {CLOUD_SETUP_S / 60:g} minutes and copies its data at up to "
-        f"{DOWNLOAD_BYTES_PER_S / 1e6:g} MB/s"
+        f"a cloud machine is had after {PROVISIONING_S / 60:g} minutes, copies its environment of "
+        f"{ENVIRONMENT_BYTES / 1e9:g} GB and its data at up to {DOWNLOAD_BYTES_PER_S / 1e6:g} MB/s, and is given back "
+        f"{idle_minutes:g} minutes after the run (idle_minutes in the configuration)"
     )
     if question.purchases != ("on_demand",):
         yield "spot machines are taken as often as AWS's advisor says, elsewhere as measured on public traces"
@@ -174,7 +185,7 @@ def _owned(
     taken = {entry.place for entry in own}
     for preset in presets():
         if preset.place in where.places and preset.place not in taken and _wanted(selection)(preset.machine):
-            power_w = wall_power_w(preset.machine, preset.place, preset.host_power_w)
+            power_w = wall_power_w(preset.machine, preset.place, preset.host_power_w, terms.cluster_pue)
             ownership = Ownership(
                 power_w,
                 "board power plus host",
@@ -207,18 +218,18 @@ def _wanted(selection: Selection | None) -> Callable[[Machine], bool]:
 def _this_machine(world: World, electricity: ElectricityPrice) -> Candidate:
     owner = world.config.this_machine
     machine, place = world.local.machine, world.local.place
-    power_w, source = _power(machine, place, owner.power_w)
+    power_w, source = _power(machine, place, owner.power_w, world.config.ownership)
     ownership = Ownership(power_w, source, owner.purchase_usd, "purchase_usd in your configuration", owner.usd_per_hour)
     return owned_candidate(
         "this machine", place, machine, ownership, electricity, world.config.ownership, is_this_machine=True
     )
 
 
-def _power(machine: Machine, place: Place, stated_w: float | None) -> tuple[float | None, str]:
+def _power(machine: Machine, place: Place, stated_w: float | None, terms: OwnershipTerms) -> tuple[float | None, str]:
     """Wall power of all nodes, and where it comes from: the owner's word for one node, or the parts'."""
     if stated_w is not None:
         return stated_w * machine.num_nodes, "power_w in your configuration"
-    return wall_power_w(machine, place), "power assumed from the parts"
+    return wall_power_w(machine, place, cluster_pue=terms.cluster_pue), "power assumed from the parts"
 
 
 def _own_machine(entry: OwnMachine, electricity: ElectricityPrice, terms: OwnershipTerms) -> Candidate:
@@ -236,7 +247,7 @@ def _own_machine(entry: OwnMachine, electricity: ElectricityPrice, terms: Owners
         )
     except InputError as error:
         raise InputError(f"machine {entry.name!r} in the configuration: {error}") from error
-    power_w, source = _power(machine, entry.place, entry.power_w)
+    power_w, source = _power(machine, entry.place, entry.power_w, terms)
     ownership = Ownership(power_w, source, entry.purchase_usd, "purchase_usd in your configuration", entry.usd_per_hour)
     return owned_candidate(entry.name, entry.place, machine, ownership, electricity, terms)
 
@@ -259,7 +270,7 @@ def _clouds(
     )
     try:
         offers, kinds = world.catalog.offers(), world.catalog.instance_types()
-        tariff = tariffs(experiment, world.catalog.interruptions(), num_nodes)
+        tariff = tariffs(experiment, world.catalog.interruptions(), num_nodes, world.config)
     except PricingError as error:
         raise DataError(str(error)) from error
     return cloud_candidates(offers, kinds, asked, _wanted(selection), tariff)

@@ -40,7 +40,7 @@ def line(hours: float, setup_h: float = 0.1, slow: float = 1.0) -> Timeline:
     """A run of ``hours`` in all, of which ``setup_h`` are setting up; its P90 takes ``slow`` times the work."""
     work_s = (hours - setup_h) * HOUR
     none = Interval(0.0, 0.0, 0.0)
-    return Timeline(setup_h * HOUR, 0.0, Interval(work_s, work_s, work_s * slow), none, 0.0, 0.0)
+    return Timeline(setup_h * HOUR, 0.0, 0.0, Interval(work_s, work_s, work_s * slow), none, 0.0, 0.0)
 
 
 def test_a_short_run_meets_no_limit() -> None:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.plan.cost import Charge, PriceAge, bill, cents, cost_interval, price_age, total_usd
+from planner.plan.cost import Charge, PriceAge, bill, cents, cost_interval, price_age, spent_on, total_usd
+from planner.plan.plan import CostPart
 from planner.units import Interval
 from pricing.offer import Offer
 
@@ -36,6 +37,36 @@ def test_cost_follows_time(charges: list[Charge], seconds: float, factor: float,
 def test_a_dearer_hour_never_costs_less(hourly: float, factor: float, seconds: float) -> None:
     cheap, dear = (Charge("compute", price, 0.0, "s") for price in (hourly, hourly * factor))
     assert total_usd([dear], seconds) >= total_usd([cheap], seconds)
+
+
+@given(charges_strategy, st.floats(1, 1e8), st.floats(0, 1e5))
+def test_a_credit_pays_for_what_it_can(charges: list[Charge], seconds: float, credit_usd: float) -> None:
+    lines = bill(charges, seconds, credit_usd)
+    paid = total_usd(charges, seconds, credit_usd)
+    assert paid == round(sum(line.usd or 0.0 for line in lines), 2)
+    assert 0 <= paid <= total_usd(charges, seconds)
+    cost = cost_interval(charges, Interval(seconds, seconds, seconds * 2), 0.0, credit_usd)
+    assert cost.p50 == paid
+
+
+uses = st.lists(st.tuples(st.text(min_size=1), st.floats(0, 1e7)), max_size=10)
+
+
+@given(st.integers(0, 10**8), uses)
+def test_the_parts_of_a_line_add_up_to_it_to_the_cent(
+    total_cents: int, seconds_by_use: list[tuple[str, float]]
+) -> None:
+    line = spent_on(CostPart("compute", total_cents / 100, "a source"), seconds_by_use)
+    assert all(use.usd > 0 for use in line.parts)
+    if line.parts:
+        assert sum(cents(use.usd) for use in line.parts) == total_cents
+
+
+def test_a_line_is_shared_out_by_seconds() -> None:
+    line = spent_on(CostPart("compute", 1.00, "a source"), [("training", 200), ("idle", 100), ("none", 0)])
+    assert [(use.name, use.usd) for use in line.parts] == [("training", 0.67), ("idle", 0.33)]
+    unknown = CostPart("compute", None, "nobody says")
+    assert spent_on(unknown, [("training", 1)]) == unknown
 
 
 def test_an_unknown_part_is_unknown_and_not_free() -> None:
