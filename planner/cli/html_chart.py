@@ -1,6 +1,7 @@
 """Cost over time as inline SVG on log axes: the digits are the table's ranks, the line is the Pareto front."""
 
 import math
+import statistics
 from collections.abc import Callable, Sequence
 from html import escape
 from itertools import pairwise
@@ -27,6 +28,9 @@ TIME_TICKS_S = (
 )
 _MARGIN = 1.25
 """The axes go that factor beyond the outermost points."""
+
+_FAR = 60
+"""Rows that take that many times the median row's time are named instead of drawn."""
 
 
 class Box(NamedTuple):
@@ -60,10 +64,10 @@ class _Axis(NamedTuple):
 
 def chart_svg(rows: Sequence[Estimate], currency: Currency, box: Box, name: str) -> str:
     """The chart of the rows that have a time and a cost above zero; "" where there are none. ``name`` is its class."""
-    points = [row for row in rows if _time(row) > 0 and _usd(row) > 0]
+    points = [row for row in rows if time_of(row) > 0 and _usd(row) > 0]
     if not points:
         return ""
-    across = _axis([_time(row) for row in points], box.left, box.width - box.right)
+    across = _axis([time_of(row) for row in points], box.left, box.width - box.right)
     up = _axis([_usd(row) for row in points], box.height - box.bottom, box.top)
     parts = [
         f'<svg class="chart {name}" viewBox="0 0 {box.width} {box.height}" role="img" aria-label="Cost over time">',
@@ -75,8 +79,15 @@ def chart_svg(rows: Sequence[Estimate], currency: Currency, box: Box, name: str)
     return "\n".join(parts)
 
 
-def _time(row: Estimate) -> float:
+def time_of(row: Estimate) -> float:
     return row.time_s.p50 if row.time_s else 0.0
+
+
+def near_and_far(rows: Sequence[Estimate]) -> tuple[list[Estimate], list[Estimate]]:
+    """The rows to draw, and those so slow that the others would shrink to one spot beside them."""
+    times = [time_of(row) for row in rows if time_of(row) > 0]
+    limit = _FAR * statistics.median(times) if times else 0.0
+    return [row for row in rows if time_of(row) <= limit], [row for row in rows if time_of(row) > limit]
 
 
 def _usd(row: Estimate) -> float:
@@ -133,9 +144,9 @@ def _apart(ticks: Sequence[float], axis: _Axis, least: float) -> list[float]:
 def _front(points: Sequence[Estimate], across: _Axis, up: _Axis) -> list[str]:
     """The steps of the front of the points drawn: what no other of them beats in both time and cost."""
     corners: list[tuple[float, float]] = []
-    for row in sorted(points, key=lambda row: (_time(row), _usd(row))):
+    for row in sorted(points, key=lambda row: (time_of(row), _usd(row))):
         if not corners or _usd(row) < corners[-1][1]:
-            corners.append((_time(row), _usd(row)))
+            corners.append((time_of(row), _usd(row)))
     if len(corners) < 2:
         return []
     xy: Callable[[float, float], str] = lambda time_s, usd: f"{across.at(time_s):.1f},{up.at(usd):.1f}"  # noqa: E731
@@ -146,8 +157,8 @@ def _front(points: Sequence[Estimate], across: _Axis, up: _Axis) -> list[str]:
 
 
 def _point(row: Estimate, across: _Axis, up: _Axis, currency: Currency, radius: int) -> str:
-    x, y = across.at(_time(row)), up.at(_usd(row))
-    words = f"{row.rank}: {machine_name(row)}, {format_duration(_time(row))}, {currency.show(_usd(row))}"
+    x, y = across.at(time_of(row)), up.at(_usd(row))
+    words = f"{row.rank}: {machine_name(row)}, {format_duration(time_of(row))}, {currency.show(_usd(row))}"
     size = 12 if len(str(row.rank)) < 3 else 9
     return (
         f'<g class="{row.place}"><title>{escape(words)}</title><circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>'

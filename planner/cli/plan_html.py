@@ -7,7 +7,7 @@ from html import escape
 from typing import NamedTuple
 
 from planner import __version__
-from planner.cli.html_chart import NARROW, WIDE, chart_svg
+from planner.cli.html_chart import NARROW, WIDE, chart_svg, near_and_far, time_of
 from planner.cli.money import Currency
 from planner.experiment.resolve import describe
 from planner.plan.plan import Estimate, Plan
@@ -33,7 +33,8 @@ body { margin: 0 auto; padding: 1rem; max-width: 76rem; background: var(--ground
   font: 16px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.4rem; margin: .5rem 0 0; color: var(--strong); }
 h2 { font-size: 1.1rem; margin: 0 0 .5rem; color: var(--strong); }
-section { background: var(--pane); border: 1px solid var(--line); border-radius: 8px; padding: 1rem; margin: 1rem 0; }
+section { overflow-x: auto; background: var(--pane);
+  border: 1px solid var(--line); border-radius: 8px; padding: 1rem; margin: 1rem 0; }
 .dim, figcaption { color: var(--dim); font-size: .9rem; }
 .warn { color: var(--warn); }
 .answer { font-size: 1.1rem; color: var(--strong); margin: 0; }
@@ -42,7 +43,8 @@ table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nu
 th, td { text-align: left; padding: .3rem .5rem; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { color: var(--dim); font-weight: 500; font-size: .85rem; }
 td.number, th.number { text-align: right; white-space: nowrap; }
-td small { color: var(--dim); white-space: nowrap; }
+td small { display: block; color: var(--dim); white-space: nowrap; font-weight: 400; }
+.ranking { font-size: .92rem; }
 tr.chosen td { color: var(--strong); font-weight: 600; }
 details { border-bottom: 1px solid var(--line); padding: .3rem 0; }
 summary { cursor: pointer; }
@@ -59,14 +61,17 @@ li { overflow-wrap: anywhere; }
 .rank { fill: var(--pane); text-anchor: middle; font-weight: 600; }
 .laptop circle { fill: var(--laptop); } .workstation circle { fill: var(--workstation); }
 .cluster circle { fill: var(--cluster); } .cloud circle { fill: var(--cloud); }
+.place { white-space: nowrap; }
 .key { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin: 0 .3em 0 .8em; }
 @media (max-width: 52rem) {
   .wide { display: none; } .narrow { display: block; }
   .ranking thead { display: none; }
-  .ranking tr { display: block; padding: .5rem 0; border-bottom: 1px solid var(--line); }
-  .ranking td { display: flex; justify-content: space-between; gap: 1rem; border: 0; padding: .1rem 0;
-    text-align: right; white-space: normal; }
-  .ranking td::before { content: attr(data-label); color: var(--dim); font-weight: 400; text-align: left; }
+  .ranking tr { display: grid; grid-template-columns: 1fr 1fr; column-gap: 1rem; padding: .6rem 0;
+    border-bottom: 1px solid var(--line); }
+  .ranking td { border: 0; padding: .1rem 0; text-align: left; white-space: normal; overflow-wrap: anywhere; }
+  .ranking td::before { content: attr(data-label); display: block; color: var(--dim); font-weight: 400;
+    font-size: .75rem; line-height: 1.2; }
+  .ranking td small { display: inline; }
 }
 """
 
@@ -120,16 +125,26 @@ def _answer(plan: Plan) -> str:
 
 
 def _chart(plan: Plan, currency: Currency) -> str:
-    drawings = [chart_svg(plan.estimates, currency, box, name) for box, name in ((WIDE, "wide"), (NARROW, "narrow"))]
+    drawn, far = near_and_far(plan.estimates)
+    drawings = [chart_svg(drawn, currency, box, name) for box, name in ((WIDE, "wide"), (NARROW, "narrow"))]
     if not drawings[0]:
         return ""
-    places = list(dict.fromkeys(row.place for row in plan.estimates))
-    keys = "".join(f'<span class="key" style="background:var(--{place})"></span>{place}' for place in places)
+    places = list(dict.fromkeys(row.place for row in drawn))
+    keys = "".join(
+        f'<span class="place"><span class="key" style="background:var(--{place})"></span>{place}</span>'
+        for place in places
+    )
     caption = (
-        f"Cost over time, both on logarithmic axes. The digits are ranks; the dashed line is the Pareto front.{keys}"
+        "Cost over time, both on logarithmic axes. The digits are ranks; the dashed line is the Pareto front. "
+        f"{escape(_far_words(far))}{keys}"
     )
     figure = f"<figure>{''.join(drawings)}<figcaption>{caption}</figcaption></figure>"
     return f"<section><h2>Cost over time</h2>{figure}</section>"
+
+
+def _far_words(far: list[Estimate]) -> str:
+    names = ", ".join(f"{row.rank} ({machine_name(row)}, {format_duration(time_of(row))})" for row in far)
+    return f"Too slow to draw: {names}. " if far else ""
 
 
 def _ranking(plan: Plan, currency: Currency) -> str:
@@ -166,6 +181,10 @@ def _cost(row: Estimate, currency: Currency) -> str:
     return _spread(row.cost_usd, currency.show, "?" if "cost_incomplete" in row.flags else "")
 
 
+def _finish(row: Estimate, _: Currency) -> str:
+    return UNKNOWN if row.finish_at is None else f"{row.finish_at:%a %H:%M} <small>{row.finish_at:%d %b %Y}</small>"
+
+
 def _hourly(row: Estimate, currency: Currency) -> str:
     if row.usd_per_hour is None:
         return UNKNOWN
@@ -178,7 +197,7 @@ _CELLS = (
     _Cell("where", False, lambda row, _: escape(where_words(row))),
     _Cell("GPUs", False, lambda row, _: escape(gpus_words(row))),
     _Cell("time", True, lambda row, _: _spread(row.time_s, format_duration)),
-    _Cell("done by", True, lambda row, _: f"{row.finish_at:%a %d %b %H:%M}" if row.finish_at else UNKNOWN),
+    _Cell("done by", True, _finish),
     _Cell("cost", True, _cost),
     _Cell("an hour", True, _hourly),
     _Cell("buy", False, lambda row, _: escape(BUY_WORDS.get(row.purchase, row.purchase))),
@@ -196,9 +215,7 @@ def _bills(plan: Plan) -> str:
 
 def _bill(row: Estimate) -> str:
     """A row's money and time, line by line; the totals are the sums of the lines."""
-    money = [
-        (part.name, UNKNOWN if part.usd is None else _exact(part.usd), part.source) for part in row.cost_parts
-    ]
+    money = [(part.name, UNKNOWN if part.usd is None else _exact(part.usd), part.source) for part in row.cost_parts]
     total = _exact(row.cost_usd.p50) if row.cost_usd else UNKNOWN
     times = [(part.name, format_duration(part.seconds), "") for part in row.time_parts]
     whole = format_duration(row.time_s.p50) if row.time_s else UNKNOWN
