@@ -43,6 +43,8 @@ def _add_experiment(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--img-size", type=whole, metavar="N", help="pixels a side")
     group.add_argument("--seq-length", "--seq-len", type=whole, metavar="N", help="tokens per sequence")
     group.add_argument("--resume-epoch", type=number, default=0.0, metavar="N", help="epochs already trained")
+    group.add_argument("--tries", type=whole, default=1, metavar="N", help="runs started until one is kept (1)")
+    group.add_argument("--pilot-epochs", type=number, metavar="N", help="epochs after which a try is given up")
 
 
 def _add_batch(group: argparse._ArgumentGroup) -> None:
@@ -82,6 +84,8 @@ def _add_machines(group: argparse._ArgumentGroup) -> None:
     purchase = group.add_mutually_exclusive_group()
     purchase.add_argument("--spot", action="store_true", help="spot prices only")
     purchase.add_argument("--on-demand", action="store_true", help="on-demand prices only")
+    purchase.add_argument("--reserved", action="store_true", help="one-year reserved prices only")
+    purchase.add_argument("--savings-plan", action="store_true", help="savings-plan prices only")
     group.add_argument("--max-price", type=positive, metavar="USD", help="dearest hour, all nodes")
     group.add_argument(
         "--max-price-age", type=whole, default=365, metavar="DAYS", help="older prices are not ranked (365)"
@@ -93,6 +97,9 @@ def _add_machines(group: argparse._ArgumentGroup) -> None:
         metavar="GPU=RATE",
         help="samples/s you measured: 'RTX 3090=812', 'A100:8=9800,fp32,b128' (repeatable)",
     )
+    profile = group.add_mutually_exclusive_group()
+    profile.add_argument("--profile", metavar="FILE", help="a profile of this machine, instead of the stored one")
+    profile.add_argument("--no-profile", action="store_true", help="take this machine by its specifications")
     group.add_argument("--country", metavar="CODE", help="electricity price of a country: DE, US-NY (default EU)")
     group.add_argument("--electricity-price", type=up_to(100), metavar="USD", help="per kWh, instead of a country's")
 
@@ -149,6 +156,8 @@ def experiment_request(arguments: argparse.Namespace) -> ExperimentRequest:
         tuned=arguments.tuned,
         workers=arguments.workers,
         resume_epoch=arguments.resume_epoch,
+        tries=arguments.tries,
+        pilot_epochs=arguments.pilot_epochs,
     )
 
 
@@ -164,7 +173,7 @@ def question(arguments: argparse.Namespace, now: datetime) -> Question:
         gpus=arguments.gpus,
         num_nodes=arguments.num_nodes,
         regions=_words(arguments.region),
-        purchases=("spot",) if arguments.spot else ("on_demand",) if arguments.on_demand else (),
+        purchases=_purchases(arguments),
         max_price_usd_per_hour=arguments.max_price,
         max_price_age_days=arguments.max_price_age,
         country=arguments.country,
@@ -178,6 +187,11 @@ def question(arguments: argparse.Namespace, now: datetime) -> Question:
             sort=sort,
         ),
     )
+
+
+def _purchases(arguments: argparse.Namespace) -> tuple[str, ...]:
+    options = ("spot", "on_demand", "reserved", "savings_plan")
+    return tuple(purchase for purchase in options if getattr(arguments, purchase))
 
 
 def _words(text: str | None) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ Name = TypeVar("Name", bound=str)
 
 _MAX_BATCH = 1 << 24
 _MAX_EPOCHS = 1e6
+_MAX_TRIES = 10_000
 _MAX_AMOUNT = 1e18
 
 
@@ -44,6 +45,8 @@ class ExperimentRequest(NamedTuple):
     tuned: bool = False
     workers: int | None = None
     resume_epoch: float = 0.0
+    tries: int = 1
+    pilot_epochs: float | None = None
 
 
 class _Work(NamedTuple):
@@ -74,6 +77,7 @@ def resolve_experiment(request: ExperimentRequest) -> Experiment:
     assumptions += _batch_assumptions(request, workload)
     assumptions += _size_assumptions(request, workload)
     assumptions += _software_assumptions(request)
+    assumptions += _try_assumptions(request)
     return Experiment(
         workload=workload,
         dataset=work.dataset,
@@ -93,6 +97,8 @@ def resolve_experiment(request: ExperimentRequest) -> Experiment:
         tuned=request.tuned,
         workers=request.workers,
         resume_epoch=request.resume_epoch,
+        tries=request.tries,
+        pilot_epochs=request.pilot_epochs,
         assumptions=tuple(assumptions),
     )
 
@@ -202,6 +208,13 @@ def _software_assumptions(request: ExperimentRequest) -> list[str]:
     return ["ordinary eager PyTorch, NCHW, not compiled (--channels-last, --compile, --tuned)"]
 
 
+def _try_assumptions(request: ExperimentRequest) -> list[str]:
+    if request.tries == 1:
+        return []
+    when = "at their end" if request.pilot_epochs is None else f"after {request.pilot_epochs:g} epochs"
+    return [f"{request.tries} tries, of which the last is kept and the others are given up {when} (--pilot-epochs)"]
+
+
 def _choice(what: str, text: str | None, known: tuple[Name, ...]) -> Name | None:
     if text is None:
         return None
@@ -226,6 +239,8 @@ def _check_numbers(request: ExperimentRequest) -> None:
     _between("--zero", request.zero_stage, 0, 3)
     _between("--workers", request.workers, 0, 4096)
     _between("--resume-epoch", request.resume_epoch, 0, _MAX_EPOCHS)
+    _between("--tries", request.tries, 1, _MAX_TRIES)
+    _between("--pilot-epochs", request.pilot_epochs, 0, _MAX_EPOCHS, exclusive=True)
 
 
 def _between(flag: str, value: float | None, low: float, high: float, *, exclusive: bool = False) -> None:
@@ -246,6 +261,8 @@ def _check_contradictions(request: ExperimentRequest) -> None:
         raise InputError(f"{' and '.join(amounts)} contradict each other: say how long to train once")
     if request.dataset is not None and request.samples is not None:
         raise InputError("--dataset and --samples contradict each other: give one of them")
+    if request.pilot_epochs is not None and request.tries == 1:
+        raise InputError("--pilot-epochs says when a try is given up: say --tries 2 or more, too")
     if request.resume_epoch and request.epochs is None:
         raise InputError("--resume-epoch needs --epochs, the epoch at which training ends")
     batch, accum, total = request.batch_size_per_gpu, request.grad_accum_steps or 1, request.global_batch_size

@@ -1,6 +1,6 @@
 """Cloud candidates: the catalogue's machines with the offers that answer the question."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import groupby
 from operator import itemgetter
@@ -85,7 +85,7 @@ class CloudQuestion(NamedTuple):
 
 
 def cloud_candidates(
-    offers: list[Offer],
+    offers: Sequence[Offer],
     kinds: Mapping[tuple[str, str], InstanceType],
     question: CloudQuestion,
     wanted: Callable[[Machine], bool],

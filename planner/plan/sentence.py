@@ -13,7 +13,14 @@ from planner.units import format_duration, format_money
 from pricing.age import age_days
 from pricing.offer import Offer
 
-PURCHASE_WORDS = {"on_demand": "on demand", "spot": "spot", "owned": "your own", "reserved": "reserved"}
+PURCHASE_WORDS = {
+    "on_demand": "on demand",
+    "spot": "spot",
+    "reserved": "reserved",
+    "owned": "your own",
+    "savings_plan": "under a savings plan",
+    "capacity_block": "as a capacity block",
+}
 
 
 def recommendation_sentence(row: Row, limits: Limits, now: datetime) -> str:

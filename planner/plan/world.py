@@ -1,6 +1,6 @@
 """The world a question is asked in: prices, this machine, the user's configuration; and who competes under it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -29,7 +29,12 @@ from planner.throughput.evidence import Knowledge
 from planner.throughput.own_measurements import knowledge_with
 from pricing.catalog import Catalog, open_catalog
 from pricing.errors import PricingError, UnknownPlaceError
+from pricing.offer import Offer
 from pricing.query import OfferQuery
+
+
+COMMITMENTS = ("reserved", "savings_plan")
+"""Purchase options whose hourly price is for who pays for a year: ranked only where they are asked for."""
 
 
 class World(NamedTuple):
@@ -151,7 +156,9 @@ def _cloud_assumptions(where: Where, question: Question, idle_minutes: float) ->
         f"{ENVIRONMENT_BYTES / 1e9:g} GB and its data at up to {DOWNLOAD_BYTES_PER_S / 1e6:g} MB/s, and is given back "
         f"{idle_minutes:g} minutes after the run (idle_minutes in the configuration)"
     )
-    if question.purchases != ("on_demand",):
+    if any(purchase in COMMITMENTS for purchase in question.purchases):
+        yield "an hour costs this for who has committed to all 8,760 hours of a year, used or not"
+    if not question.purchases or "spot" in question.purchases:
         yield "spot machines are taken as often as AWS's advisor says, elsewhere as measured on public traces"
 
 
@@ -269,11 +276,28 @@ def _clouds(
         max_age_days=question.max_price_age_days,
     )
     try:
-        offers, kinds = world.catalog.offers(), world.catalog.instance_types()
+        kinds = world.catalog.instance_types()
+        offers = _offers(question, world)
         tariff = tariffs(experiment, world.catalog.interruptions(), num_nodes, world.config)
     except PricingError as error:
         raise DataError(str(error)) from error
     return cloud_candidates(offers, kinds, asked, _wanted(selection), tariff)
+
+
+def _offers(question: Question, world: World) -> Sequence[Offer]:
+    """The catalogue's offers, those of a long commitment only where they are asked for; after the user's discounts."""
+    committed = any(purchase in COMMITMENTS for purchase in question.purchases)
+    offers = world.catalog.offers(question.purchases) if committed else world.catalog.offers()
+    discounts = world.config.discounts
+    return [_discounted(offer, discounts) for offer in offers] if discounts else offers
+
+
+def _discounted(offer: Offer, discounts: Mapping[str, float]) -> Offer:
+    share = discounts.get(offer.provider, 0.0)
+    if not share:
+        return offer
+    source = f"{offer.price_source}, less your {share:.0%}"
+    return offer._replace(usd_per_hour=offer.usd_per_hour * (1 - share), price_source=source)
 
 
 def _free(
