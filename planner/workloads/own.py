@@ -24,4 +24,6 @@ def load_own(name: str, seq_length: int | None = None) -> Workload:
     content = read_json_object(path, "model file")
     if is_workload(content):
         return workload_from(content, path)
-    raise InputError(f"the model file {name!r} is no workload file of gpuplanner trace")
+    from planner.workloads.hf_config import workload_of_config
+
+    return workload_of_config(content, path, seq_length)

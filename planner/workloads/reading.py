@@ -15,6 +15,15 @@ MAX_JSON_BYTES = 16 << 20
 
 def read_bytes(path: Path, max_bytes: int, what: str) -> bytes:
     """The content of a plain file. Raises InputError: missing, not a plain file, larger than ``max_bytes``."""
+    return _read(path, max_bytes, what, whole=True)
+
+
+def read_prefix(path: Path, count: int, what: str) -> bytes:
+    """The first ``count`` bytes of a plain file of any size, fewer where it is shorter. Raises InputError."""
+    return _read(path, count, what, whole=False)
+
+
+def _read(path: Path, max_bytes: int, what: str, *, whole: bool) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError) as error:
@@ -23,7 +32,7 @@ def read_bytes(path: Path, max_bytes: int, what: str) -> bytes:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise InputError(f"the {what} {str(path)!r} is not a plain file")
-        if status.st_size > max_bytes:
+        if whole and status.st_size > max_bytes:
             raise InputError(
                 f"the {what} {str(path)!r} has {status.st_size:,} bytes; more than {max_bytes:,} are not read"
             )
