@@ -17,6 +17,7 @@ from textual.timer import Timer
 
 from planner.errors import InputError, PlannerError
 from planner.plan.plan import Estimate
+from planner.plan.words import machine_name
 from planner.throughput.levers import Lever
 from planner.tui.arrange import Key, Order, key_of
 from planner.tui.asked import Values, command_line, field_of
@@ -30,6 +31,7 @@ from planner.tui.screens.plan import PlanScreen
 from planner.tui.settings import Settings, load_settings, save_settings
 from planner.tui.texts import assumptions_text, command_text, keys_text
 from planner.tui.theme import PALETTES, Palette, themes
+from planner.tui.widgets.field import LABELS
 from pricing.age import age_days
 
 LEVERS_AFTER_S = COMPLETE_AFTER_S = 0.15
@@ -67,6 +69,14 @@ class LeversFound(Message):
     number: int
     row: Estimate
     levers: Sequence[Lever]
+
+
+@dataclass
+class BatchFound(Message):
+    """The largest batch per GPU that fits a row's machine; 0 or None where there is none, or none is known."""
+
+    row: Estimate
+    largest: int | None
 
 
 class PlannerApp(App[None]):
@@ -153,7 +163,9 @@ class PlannerApp(App[None]):
         self._settled()
 
     def on_unanswerable(self, message: Unanswerable) -> None:
-        self.problem, self.problem_field = message.sentence, message.field
+        field = message.field
+        self.problem = message.sentence if field is None else f"{LABELS[field]}: {message.sentence}"
+        self.problem_field = field
         self.problem_in_form = message.in_form
         self._settled()
 
@@ -233,6 +245,24 @@ class PlannerApp(App[None]):
             self.levers, self._levers_of = message.levers, (message.number, key_of(message.row))
             self.plan_screen.show_levers()
 
+    # The largest batch of a row
+
+    def find_largest_batch(self, row: Estimate) -> None:
+        if self.ranked is not None:
+            self.in_thread(partial(self._ask_largest_batch, self.ranked, row), "batch")
+
+    def _ask_largest_batch(self, ranked: Ranked, row: Estimate) -> None:
+        self.post_message(BatchFound(row, self.core.largest_batch(ranked, row)))
+
+    def on_batch_found(self, message: BatchFound) -> None:
+        if message.largest:
+            self.plan_screen.take_batch(message.largest)
+        else:
+            known = "no batch fits" if message.largest == 0 else "the largest batch is not known for"
+            self.problem, self.problem_field = f"batch: {known} {machine_name(message.row)}", "batch"
+            self.problem_in_form = True
+            self._show()
+
     # Commands
 
     def action_ask_again(self) -> None:
@@ -247,18 +277,20 @@ class PlannerApp(App[None]):
 
     def action_command_line(self) -> None:
         if self.problem_in_form and self.problem:
-            self.push_screen(TextDialog("No command line yet", Text(self.problem, style=self.palette.bad)))
+            self.push_screen(TextDialog("No command line yet", Text(self.problem, style=self.palette.bad), "y"))
             return
         line = command_line(self.values, self.order.of_planner)
         self.copy_to_clipboard(line)
-        self.push_screen(TextDialog("The same question as a command line", command_text(line, True, self.palette)))
+        text = command_text(line, True, self.palette)
+        self.push_screen(TextDialog("The same question as a command line", text, "y"))
 
     def action_assumptions(self) -> None:
         if self.ranked is not None:
-            self.push_screen(TextDialog("Assumed", assumptions_text(self.ranked.plan, self.palette)))
+            self.push_screen(TextDialog("Assumed", assumptions_text(self.ranked.plan, self.palette), "a"))
 
     def action_keys(self) -> None:
-        self.push_screen(TextDialog("Keys", keys_text([*self._commands_here(), *EVERYWHERE], self.palette)))
+        text = keys_text([*self._commands_here(), *EVERYWHERE], self.palette)
+        self.push_screen(TextDialog("Keys", text, "question_mark"))
 
     def action_help_focused(self) -> None:
         focused = self.focused
@@ -266,7 +298,7 @@ class PlannerApp(App[None]):
         if text is None:
             self.action_keys()
         else:
-            self.push_screen(TextDialog("Help", Text(str(text), style=self.palette.text)))
+            self.push_screen(TextDialog("Help", Text(str(text), style=self.palette.text), "f1"))
 
     def action_jump(self) -> None:
         screen = self.screen

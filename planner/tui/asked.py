@@ -11,7 +11,8 @@ from planner.experiment.resolve import ExperimentRequest
 from planner.plan.deadline import parse_deadline
 from planner.plan.question import Question
 from planner.plan.search import Limits, Sort
-from planner.values import count, not_negative, number, positive, probability, whole
+from planner.values import count, not_negative, number, positive, whole
+from planner.workloads.catalog import find_model
 
 Values = Mapping[str, str]
 """The texts of the form by field key; an empty text is "not said"."""
@@ -34,7 +35,27 @@ _FIELD_OF_KIND = {
     "optimizer": "optimizer",
     "place or provider": "where",
     "region": "region",
+    "accelerator": "gpus",
+    "country": "country",
 }
+_FIELD_OF_FLAG = {
+    "--img-size": "size",
+    "--seq-length": "size",
+    "--global-batch-size": "global",
+    "--batch-size": "batch",
+    "--grad-accum-steps": "levers",
+    "--lora-rank": "levers",
+    "--zero": "levers",
+    "--tokens": "epochs",
+    "--steps": "epochs",
+    "--epochs": "epochs",
+    "--gpus": "gpus",
+    "measurement": "measured",
+    "cannot read the GPUs": "gpus",
+    "memory range": "gpus",
+    "the data set": "dataset",
+}
+"""What a sentence of the planner speaks of, and the field it is written in."""
 _DEFAULT_CONFIDENCE = "90"
 
 
@@ -74,13 +95,17 @@ def field_of(error: InputError) -> str | None:
     """The key of the field at fault, where it is known."""
     if isinstance(error, FieldError):
         return error.key
-    return _FIELD_OF_KIND.get(error.kind) if isinstance(error, UnknownNameError) else None
+    if isinstance(error, UnknownNameError):
+        return _FIELD_OF_KIND.get(error.kind)
+    return next((field for words, field in _FIELD_OF_FLAG.items() if words in str(error)), None)
 
 
 def request(values: Values) -> ExperimentRequest:
     """What is to be trained. Raises FieldError."""
     levers = parse_levers(values.get("levers", ""))
     length, unit = _length(values.get("epochs", ""))
+    size = _parsed(values, "size", whole)
+    in_tokens = _takes_tokens(values)
     return ExperimentRequest(
         model=_text(values, "model") or "",
         dataset=_text(values, "dataset"),
@@ -88,6 +113,9 @@ def request(values: Values) -> ExperimentRequest:
         tokens=length if unit == "tokens" else None,
         steps=length if unit == "steps" else None,
         batch_size_per_gpu=_parsed(values, "batch", whole),
+        global_batch_size=_parsed(values, "global", whole),
+        image_size=None if in_tokens else size,
+        seq_length=size if in_tokens else None,
         precision=_text(values, "precision"),
         optimizer=_text(values, "optimizer"),
         grad_accum_steps=levers.grad_accum_steps,
@@ -104,7 +132,7 @@ def question(values: Values, now: datetime, sort: Sort = "value") -> Question:
     """Where to look and what the answer must meet. Raises FieldError."""
     nodes = _parsed(values, "nodes", whole)
     if nodes is not None and not 1 <= nodes <= 10_000:
-        raise FieldError("nodes", f"nodes must be between 1 and 10,000, not {nodes}")
+        raise FieldError("nodes", f"expected 1 to 10,000 machines, not {nodes}")
     return Question(
         where=_words(values, "where"),
         gpus=_text(values, "gpus"),
@@ -112,6 +140,8 @@ def question(values: Values, now: datetime, sort: Sort = "value") -> Question:
         regions=_words(values, "region"),
         purchases=_purchases(values),
         max_price_usd_per_hour=_parsed(values, "max_price", positive),
+        country=_text(values, "country"),
+        measured=_words(values, "measured", ";"),
         hour_value_usd=_parsed(values, "hour_value", not_negative),
         limits=Limits(
             deadline=_parsed(values, "deadline", lambda text: parse_deadline(text, now)),
@@ -138,7 +168,9 @@ def _flags(values: Values, levers: Levers, sort: Sort) -> list[tuple[str, str | 
         ("--model", _text(values, "model")),
         ("--dataset", _text(values, "dataset")),
         (f"--{unit}", None if length is None else f"{length:.15g}"),
+        ("--seq-length" if _takes_tokens(values) else "--img-size", _text(values, "size")),
         ("--batch-size", _text(values, "batch")),
+        ("--global-batch-size", _text(values, "global")),
         ("--precision", _text(values, "precision")),
         ("--optimizer", _text(values, "optimizer")),
         ("--grad-accum-steps", None if levers.grad_accum_steps is None else str(levers.grad_accum_steps)),
@@ -149,6 +181,8 @@ def _flags(values: Values, levers: Levers, sort: Sort) -> list[tuple[str, str | 
         ("--num-nodes", _text(values, "nodes")),
         ("--region", ",".join(_words(values, "region")) or None),
         ("--max-price", _text(values, "max_price")),
+        *(("--measured", text) for text in _words(values, "measured", ";")),
+        ("--country", _text(values, "country")),
         ("--deadline", _text(values, "deadline")),
         ("--budget", _text(values, "budget")),
         ("--confidence", f"{_confidence(values):g}" if _text(values, "sure") else None),
@@ -229,12 +263,24 @@ def _purchases(values: Values) -> tuple[str, ...]:
 
 
 def _confidence(values: Values) -> float:
-    percent = _checked("sure", _text(values, "sure") or _DEFAULT_CONFIDENCE, number)
-    return _checked("sure", f"{percent / 100:g}", probability)
+    text = _text(values, "sure") or _DEFAULT_CONFIDENCE
+    percent = _checked("sure", text.removesuffix("%").strip(), number)
+    if not 0 < percent < 100:
+        raise FieldError("sure", f"expected a percentage between 0 and 100 such as 90, not {text!r}")
+    return float(f"{percent / 100:g}")  # as the command line writes it
 
 
-def _words(values: Values, key: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in (_text(values, key) or "").split(",") if word.strip())
+def _takes_tokens(values: Values) -> bool:
+    """Whether the model's size is a sequence's length; that of an unknown one, which is refused anyway, is not."""
+    try:
+        model = find_model(values.get("model", "").strip())
+    except UnknownNameError:
+        return False
+    return model.seq_length is not None and model.image_size is None
+
+
+def _words(values: Values, key: str, between: str = ",") -> tuple[str, ...]:
+    return tuple(word.strip() for word in (_text(values, key) or "").split(between) if word.strip())
 
 
 def _text(values: Values, key: str) -> str | None:
@@ -252,4 +298,4 @@ def _checked(key: str, text: str, parse: Callable[[str], Value]) -> Value:
     try:
         return parse(text)
     except InputError as error:
-        raise FieldError(key, f"{key.replace('_', ' ')}: {error}") from error
+        raise FieldError(key, str(error)) from error

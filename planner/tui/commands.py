@@ -37,6 +37,8 @@ EVERYWHERE = (
     Command("Quit", "leave the app", "ctrl+q", "app.quit"),
 )
 PLAN = (
+    Command("Relax", "the deadline, as far as it takes", "d", "screen.relax('deadline')", "Deadline"),
+    Command("Relax", "the budget, as far as it takes", "b", "screen.relax('budget')", "Budget"),
     Command("Plan", "why this row", "enter", "screen.why", "Why"),
     Command("Plan", "edit the experiment", "f", "screen.form", "Form"),
     Command("Plan", "filter the rows", "slash", "screen.filter", "Filter"),
@@ -48,6 +50,7 @@ PLAN = (
     Command("Plan", "rows that have no rank, and why", "u", "screen.unranked"),
     Command("Plan", "ask again, now", "ctrl+r", "app.ask_again"),
     Command("Plan", "the recommended row", "r", "screen.recommended"),
+    Command("Plan", "the largest batch that fits this row's machine", "B", "screen.largest_batch"),
     *(
         Command("Sort", f"by {name}", "", f"screen.sort_by('{sort}')")
         for name, sort in (("value", "value"), ("time", "time"), ("cost", "cost"), ("price of an hour", "hourly"))

@@ -1,10 +1,12 @@
 """What the app asks of the planner. All of it may take long: it runs in a worker thread, never in the interface."""
 
+from __future__ import annotations
+
 import gc
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from functools import cache
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from planner.errors import DataError
 from planner.experiment.resolve import resolve_experiment
@@ -21,10 +23,16 @@ from planner.plan.world import World, open_world
 from planner.profiler.detect import LocalMachine, quick_look
 from planner.profiler.this_machine import cache_directory, find_this_machine, store_path
 from planner.throughput.levers import Lever, levers
+from planner.throughput.memory import available_bytes
+from planner.throughput.precision import resolve_precision
+from planner.throughput.step import StepModel
 from planner.tui.asked import Values, question, request
 from pricing.catalog import Catalog, PriceSource
 from pricing.errors import PricingError
 from pricing.offer import InstanceType, Offer, Quarantined
+
+if TYPE_CHECKING:
+    from planner.plan.relax import Relaxation
 
 FIRST_ROWS = 60
 """Rows written out before the first look at an answer: more than a screen holds."""
@@ -42,7 +50,7 @@ class Ranked(NamedTuple):
     """An answered question: ``number`` counts the questions asked.
 
     ``plan`` has the first rows only until it is ``complete``. ``answer`` is what the plan was written from (None in
-    samples that show a plan only).
+    samples that show a plan only). ``relaxations`` are there where limits leave nothing to recommend.
     """
 
     number: int
@@ -52,6 +60,7 @@ class Ranked(NamedTuple):
     alternative: Alternative | None
     answer: Answer | None
     complete: bool = True
+    relaxations: Sequence[Relaxation] = ()
 
     @property
     def recommended(self) -> Estimate | None:
@@ -83,6 +92,8 @@ class Core(Protocol):
     def complete(self, ranked: Ranked) -> Ranked: ...
 
     def levers(self, ranked: Ranked, estimate: Estimate) -> Sequence[Lever]: ...
+
+    def largest_batch(self, ranked: Ranked, estimate: Estimate) -> int | None: ...
 
     def explain(self, ranked: Ranked, estimate: Estimate) -> Explanation | None: ...
 
@@ -118,7 +129,8 @@ class LiveCore:
                 ranked_estimate(other.row, rank, on_front=False, now=now), other.hour_value_usd, other.sooner
             )
         plan = written(experiment, answered, now, by_machine=True, max_rows=FIRST_ROWS)
-        return Ranked(self._asked, values, asked, plan, shown, answered, complete=False)
+        ranked = Ranked(self._asked, values, asked, plan, shown, answered, complete=False)
+        return ranked if plan.recommendation or not asked.limits.given else _with_ways_out(ranked, answered, now)
 
     def complete(self, ranked: Ranked) -> Ranked:
         if ranked.answer is None or ranked.complete:
@@ -133,6 +145,18 @@ class LiveCore:
         if candidate is None or ranked.answer is None:
             return ()
         return levers(ranked.plan.experiment, candidate.machine, ranked.answer.competition.knowledge)
+
+    def largest_batch(self, ranked: Ranked, estimate: Estimate) -> int | None:
+        """The largest batch per GPU that fits the row's machine; None where that is not known, 0 where none fits."""
+        candidate = _candidate(ranked, estimate)
+        if candidate is None or ranked.answer is None:
+            return None
+        machine, knowledge = candidate.machine, ranked.answer.competition.knowledge
+        precision = resolve_precision(ranked.plan.experiment.precision, machine.accelerator)
+        room = available_bytes(machine, knowledge.calibration)
+        if precision is None or room is None:
+            return None
+        return StepModel(ranked.plan.experiment, knowledge).memory(precision, machine.devices).largest_batch(room)
 
     def explain(self, ranked: Ranked, estimate: Estimate) -> Explanation | None:
         candidate = _candidate(ranked, estimate)
@@ -176,6 +200,14 @@ class _Remembered(Catalog):
         self.instance_types = cache(catalog.instance_types)  # type: ignore[method-assign]
         self.interruptions = cache(catalog.interruptions)  # type: ignore[method-assign]
         self.providers = cache(catalog.providers)  # type: ignore[method-assign]
+
+
+def _with_ways_out(ranked: Ranked, answered: Answer, now: datetime) -> Ranked:
+    """The answer with what its limits would have to be; only an answer without a recommendation pays for it."""
+    from planner.plan.relax import relaxations
+
+    found = relaxations(answered, ranked.plan.estimates, answered.competition.limits, now)
+    return ranked._replace(relaxations=found)
 
 
 def _candidate(ranked: Ranked, estimate: Estimate) -> Candidate | None:

@@ -45,3 +45,10 @@ async def settled(app: PlannerApp, pilot: Pilot[None]) -> None:
         await pilot.pause(0.02)
     await app.workers.wait_for_complete()
     await pilot.pause()
+
+
+async def to_field(app: PlannerApp, pilot: Pilot[None], key: str) -> None:
+    """Open the form and go to one of its fields."""
+    await pilot.press("f")
+    app.screen.query_one(f"#field-{key}").focus()
+    await pilot.pause()

@@ -12,7 +12,7 @@ from planner.tui.settings import Settings, load_settings
 from planner.tui.widgets.answer_pane import AnswerPane
 from planner.tui.widgets.field import FieldInput
 from planner.tui.widgets.plan_table import PlanTable
-from tests.tui.conftest import Open, settled
+from tests.tui.conftest import Open, settled, to_field
 from tests.tui.samples import BrokenCore, CannedCore, SilentCore
 
 
@@ -30,7 +30,8 @@ async def test_it_opens_on_the_plan_of_resnet50(open_app: Open) -> None:
 async def test_every_key_in_the_form_asks_again(open_app: Open) -> None:
     core = CannedCore()
     async with open_app(core) as (app, pilot):
-        await pilot.press("f", *["down"] * 14, "6", "0")
+        await to_field(app, pilot, "budget")
+        await pilot.press("6", "0")
         await settled(app, pilot)
         assert core.asked[-1][0]["budget"] == "60"
         assert app.ranked is not None
@@ -39,7 +40,8 @@ async def test_every_key_in_the_form_asks_again(open_app: Open) -> None:
 
 async def test_a_wrong_text_is_named_and_the_last_answer_stays(open_app: Open) -> None:
     async with open_app() as (app, pilot):
-        await pilot.press("f", *["down"] * 13, "s", "o", "o", "n")
+        await to_field(app, pilot, "deadline")
+        await pilot.press("s", "o", "o", "n")
         await settled(app, pilot)
         assert "cannot read the deadline 'soon'" in app.problem
         assert app.query_one("#field-deadline", FieldInput).has_class("-invalid")
@@ -198,7 +200,9 @@ async def test_only_the_latest_question_is_kept_while_one_is_asked(open_app: Ope
 
 async def test_the_theme_and_the_question_are_remembered(open_app: Open, tmp_path: object) -> None:
     async with open_app() as (app, pilot):
-        await pilot.press("ctrl+t", "f", *["down"] * 14, "7", "escape", "ctrl+q")
+        await pilot.press("ctrl+t")
+        await to_field(app, pilot, "budget")
+        await pilot.press("7", "escape", "ctrl+q")
     remembered = load_settings(app._directory)
     assert remembered.theme == "planner-light"
     assert remembered.values["budget"] == "7"

@@ -9,13 +9,13 @@ import os
 import random
 
 from planner.tui.widgets.field import FieldInput
-from tests.tui.conftest import Open, settled
+from tests.tui.conftest import Open, settled, to_field
 
 SEED = 20261130
 BURST = 25
 PRESSED = int(os.environ.get("RANDOM_KEYS", "100"))
 KEYS = (
-    *"abcdfgjknprsuyzS1234?/",
+    *"abcdfgjknprsuyzBSR123456?/",
     *("up", "down", "left", "right", "enter", "escape", "tab", "shift+tab", "space", "home", "end", "pagedown"),
     *("backspace", "f1", "ctrl+o", "ctrl+t", "ctrl+r"),
 )
@@ -36,7 +36,8 @@ async def test_random_keys(open_app: Open) -> None:
 
 async def test_sizes_from_large_to_small_and_back(open_app: Open) -> None:
     async with open_app(size=(200, 60)) as (app, pilot):
-        await pilot.press("f", *["down"] * 14, "4", "2")
+        await to_field(app, pilot, "budget")
+        await pilot.press("4", "2")
         for size in ((120, 30), (100, 24), (80, 20), (60, 20), (79, 50), (200, 60)):
             await pilot.resize_terminal(*size)
             await pilot.pause()

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from planner.plan.plan import Recommendation
 from planner.tui.clock import age, day, moment
 from planner.tui.drawing import LogAxis
 from planner.tui.offers import age_counts, chosen_lines, offer_lines
@@ -16,6 +17,7 @@ from planner.tui.widgets.chart import chart_text
 from planner.tui.widgets.columns import View, columns_for, total_width
 from planner.tui.widgets.completions import matching
 from planner.tui.widgets.why_pane import why_lines
+from planner.units import format_duration
 from tests.tui.samples import NOW, CannedCore, sample_plan
 
 FREE = sample_plan({"model": "resnet50"})
@@ -48,13 +50,25 @@ def test_what_misses_is_red_and_without_a_rank() -> None:
 
 
 def test_the_answer_in_two_lines() -> None:
-    first, second = answer_text(LIMITED, "", DARK, 100).plain.split("\n")
+    first, second = answer_text(LIMITED, "", DARK, 120).plain.split("\n")
     assert first.startswith("Run it on desk (1×RTX4090, your own): ready Tue 08:00 for $6.82")
-    assert first.endswith("sure to meet both limits")
-    assert "If an hour is worth more than $0.44 to you: lab-a100" in second
-    narrow = answer_text(LIMITED, "", DARK, 74).plain.split("\n")
-    assert narrow[0].startswith("Run it on desk: Tue 08:00 for $6.82")
-    assert all(len(line) <= 74 for line in narrow)
+    assert first.endswith("takes 22h00, > 99 % sure to meet both limits")
+    assert "If an hour is worth more than $0.44 to you: lab-a100 (your own), ready" in second
+
+
+@pytest.mark.parametrize("width", [74, 100])
+@pytest.mark.parametrize("name", ["p5.48xlarge", "NC40ads_H100_v5", "gpu_8x_a100"])
+def test_the_answer_says_where_how_long_and_how_sure_at_every_width(name: str, width: int) -> None:
+    row = next(row for row in LIMITED.plan.estimates if row.name == name)
+    chosen = Recommendation(row.rank or 1, "Run it.", "", row)
+    shown = LIMITED._replace(plan=LIMITED.plan._replace(recommendation=chosen))
+    lines = answer_text(shown, "", DARK, width).plain.split("\n")
+    assert all(len(line) <= width for line in lines)
+    assert row.time_s is not None
+    for part in (row.provider, row.region, format_duration(row.time_s.p50), " %"):
+        assert part is not None
+        assert part in lines[0]
+    assert any(words in lines[0] for words in ("spot", "on demand", "o-d"))
 
 
 def test_an_answer_that_does_not_exist_says_by_how_much() -> None:

@@ -22,23 +22,26 @@ _LETTERS = "asdfghjkl"
 
 
 class TextDialog(ModalScreen[None]):
-    """A titled text; Escape, Enter, q or ? closes it."""
+    """A titled text; Escape, Enter, q or the key that opened it closes it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(key, "dismiss", show=False) for key in ("escape", "enter", "q", "question_mark", "f1")
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding(key, "dismiss", show=False) for key in ("escape", "enter", "q")]
 
-    def __init__(self, title: str, text: Text, footer: str = "Esc closes") -> None:
+    def __init__(self, title: str, text: Text, opened_by: str) -> None:
         super().__init__()
-        self._title, self._text, self._footer = title, text, footer
+        self._title, self._text, self._opened_by = title, text, opened_by
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="pane dialog") as pane:
-            pane.border_title, pane.border_subtitle = self._title, self._footer
+            pane.border_title, pane.border_subtitle = self._title, "up and down scroll · Esc closes"
             yield Static(self._text)
 
     def on_mount(self) -> None:
         self.query_one(VerticalScroll).focus()
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key == self._opened_by:
+            event.stop()
+            self.dismiss(None)
 
 
 class ChartScreen(ModalScreen[None]):

@@ -71,7 +71,9 @@ class PlanScreen(PlannerScreen):
     def keys(self) -> Sequence[tuple[str, str, str]]:
         wide = self.app.size.width >= 100
         hidden = ("Form", "Chart") if self.app.size.width >= 120 else ("Filter",) if not wide else ("Chart",)
-        return footer(PLAN, hidden)
+        ranked = self.planner.ranked
+        relaxed = {one.limit for one in ranked.relaxations} if ranked is not None else set()
+        return footer(PLAN, (*hidden, *(word for word in ("Deadline", "Budget") if word.lower() not in relaxed)))
 
     def question_words(self) -> tuple[Text, Text]:
         palette, ranked = self.planner.palette, self.planner.ranked
@@ -141,6 +143,9 @@ class PlanScreen(PlannerScreen):
 
     @on(FormChanged)
     def _ask(self, event: FormChanged) -> None:
+        if event.values.get("batch", "").strip().lower() == "max":
+            self.action_largest_batch()
+            return
         self.planner.cursor_moved = False
         self.planner.ask(event.values)
 
@@ -267,7 +272,28 @@ class PlanScreen(PlannerScreen):
         self.refresh_content()
 
     def action_only(self, place: str) -> None:
-        values = {**self.planner.values, "where": place}
+        self._ask_with("where", place)
+
+    def action_relax(self, limit: str) -> None:
+        """Move a limit to where something meets it."""
+        ranked = self.planner.ranked
+        for relaxed in ranked.relaxations if ranked is not None else ():
+            if relaxed.limit == limit:
+                deadline, budget = relaxed.limits.deadline, relaxed.limits.budget_usd
+                moved = f"{deadline:%Y-%m-%d %H:%M}" if limit == "deadline" else f"{budget:.0f}"
+                self._ask_with(limit, moved)
+
+    def action_largest_batch(self) -> None:
+        row = self.planner.chosen
+        if row is not None:
+            self.planner.find_largest_batch(row)
+
+    def take_batch(self, largest: int) -> None:
+        """The largest batch is known: it goes into the form."""
+        self._ask_with("batch", str(largest))
+
+    def _ask_with(self, key: str, text: str) -> None:
+        values = {**self.planner.values, key: text}
         self.fill(values)
         self.planner.ask(values)
 
@@ -282,7 +308,7 @@ class PlanScreen(PlannerScreen):
     def action_unranked(self) -> None:
         ranked = self.planner.ranked
         if ranked is not None:
-            self.app.push_screen(TextDialog("Not ranked", unranked_text(ranked.plan, self.planner.palette)))
+            self.app.push_screen(TextDialog("Not ranked", unranked_text(ranked.plan, self.planner.palette), "u"))
 
     def _reorder(self, **changes: object) -> None:
         self.planner.reorder(self.planner.order._replace(**changes))  # type: ignore[arg-type]
@@ -290,10 +316,8 @@ class PlanScreen(PlannerScreen):
 
 def _resolved_facts(ranked: Ranked, row: Estimate | None) -> list[tuple[str, str]]:
     """What the question came to on the row under the cursor."""
-    data = ranked.plan.experiment.dataset
-    size = UNKNOWN if data is None or data.bytes is None else f"{data.bytes / 1e9:,.3g} GB"
     if row is None:
-        return [("data", size)]
+        return []
     needed = row.memory_required_bytes
     passes = f" × {row.grad_accum_steps}" if row.grad_accum_steps and row.grad_accum_steps > 1 else ""
     return [
@@ -301,5 +325,4 @@ def _resolved_facts(ranked: Ranked, row: Estimate | None) -> list[tuple[str, str
         ("global", UNKNOWN if row.global_batch_size is None else f"{row.global_batch_size:,}"),
         (ranked.plan.experiment.precision, row.precision or UNKNOWN),
         ("memory", UNKNOWN if needed is None else f"{needed / GIB:.1f} GiB"),
-        ("data", size),
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual import events
@@ -11,7 +12,7 @@ from textual.widgets import Static
 from planner.plan.plan import Estimate
 from planner.plan.search import Limits
 from planner.plan.sentence import PURCHASE_WORDS
-from planner.plan.words import gpus_words, machine_name
+from planner.plan.words import BUY_WORDS, gpus_words, machine_name, place_of_offer
 from planner.tui.arrange import misses
 from planner.tui.clock import moment
 from planner.tui.core import Ranked
@@ -19,8 +20,11 @@ from planner.tui.drawing import both_ends, fitted
 from planner.tui.theme import Palette
 from planner.units import format_duration, format_money
 
-_WIDE = 90
-"""From this width on, machines are named with their place."""
+if TYPE_CHECKING:
+    from planner.plan.relax import Relaxation
+
+
+_SURE = " sure"
 
 
 class AnswerPane(Static):
@@ -43,6 +47,7 @@ class AnswerPane(Static):
         self._paint()
 
     def _paint(self) -> None:
+        self.set_class(bool(self._shown is not None and self._shown.relaxations and not self._problem), "relax")
         width = self.content_size.width
         if self._palette is not None and width > 0:
             text = answer_text(self._shown, self._problem, self._palette, width, in_form=self._in_form)
@@ -57,40 +62,62 @@ def answer_text(ranked: Ranked | None, problem: str, palette: Palette, width: in
         return _hatched("Reading prices and ranking every machine …", "", palette, width)
     if ranked.recommended is None:
         return _nothing(ranked, palette, width)
-    row, wide = ranked.recommended, width >= _WIDE
-    first = _recommended(ranked, row, palette, wide=wide)
-    sure = next((text for text in _sure(ranked, row, palette) if first.cell_len + text.cell_len < width), Text())
-    return Text("\n").join([both_ends(first, sure, width), _alternative(ranked, palette, width)])
+    first = _recommended(ranked, ranked.recommended, palette, width)
+    return Text("\n").join([first, _alternative(ranked, palette, width)])
 
 
-def _recommended(ranked: Ranked, row: Estimate, palette: Palette, *, wide: bool) -> Text:
+def _recommended(ranked: Ranked, row: Estimate, palette: Palette, width: int) -> Text:
+    """The first line in the richest wording that has room: which machine and where, when, for how much, how sure."""
     strong = f"bold {palette.strong}"
-    text = Text.assemble(("Run it on ", strong if wide else palette.text))
-    text.append(called(row, wide=wide), style=strong)
-    if wide:
-        text.append(f" ({gpus_words(row)}, {PURCHASE_WORDS.get(row.purchase, row.purchase)})", style=palette.text)
-    text.append(": ready " if wide else ": ", style=palette.text)
-    text.append(moment(row.finish_at, ranked.plan.generated_at), style=strong).append(" for ", style=palette.text)
-    return text.append(format_money(row.cost_usd.p50 if row.cost_usd else None), style=strong)
+    name, gpus, bought = called(row, short=False), gpus_words(row), PURCHASE_WORDS.get(row.purchase, row.purchase)
+    ready = moment(row.finish_at, ranked.plan.generated_at)
+    cost = format_money(row.cost_usd.p50 if row.cost_usd else None)
+    full, plain, brief = _sure(ranked, row, palette)
+    briefest = brief[: len(brief) - len(_SURE)] if row.p_meets is not None else brief
+    line = Text()
+    for before, machine, behind, sure in (
+        ("Run it on ", name, f" ({gpus}, {bought}): ready ", full),
+        ("Run it on ", name, f" ({gpus}, {bought}): ready ", plain),
+        ("Run it on ", name, f" ({bought}): ready ", plain),
+        ("Run it on ", name, f" ({bought}): ready ", brief),
+        ("", called(row, short=True), ": ", brief),
+        ("", called(row, short=True), ": ", briefest),
+        ("", called(row, short=True), ": ", _chance(row, palette)),
+        ("", machine_name(row), ": ", _chance(row, palette)),
+    ):
+        line = Text.assemble((before, strong), (machine, strong), (behind, palette.text), (ready, strong))
+        line.append(" for ", style=palette.text).append(cost, style=strong)
+        if line.cell_len + sure.cell_len < width:
+            return both_ends(line, sure, width)
+    return both_ends(line, Text(), width)
 
 
-def called(row: Estimate, *, wide: bool) -> str:
-    """'aws p5.48xlarge in us-east-1', 'this machine'."""
-    if row.provider is None:
-        return machine_name(row)
-    return f"{row.provider} {machine_name(row)} in {row.zone or row.region}" if wide else machine_name(row)
+def called(row: Estimate, *, short: bool) -> str:
+    """'aws p5.48xlarge in us-east-1', 'this machine'; short: 'aws p5.48xlarge us-east-1 spot', 'this machine own'."""
+    where = place_of_offer(row.region, row.zone)
+    if short:
+        parts = (row.provider, machine_name(row), where, BUY_WORDS.get(row.purchase, row.purchase))
+        return " ".join(part for part in parts if part)
+    name = machine_name(row) if row.provider is None else f"{row.provider} {machine_name(row)}"
+    return f"{name} in {where}" if where else name
 
 
-def _sure(ranked: Ranked, row: Estimate, palette: Palette) -> list[Text]:
-    """How sure it is, the longer wording first."""
+def _sure(ranked: Ranked, row: Estimate, palette: Palette) -> tuple[Text, Text, Text]:
+    """'takes 22h00, 99 % sure to meet both limits', without the limits, and '22h00, 99 % sure'."""
     limits = ranked.question.limits
-    if row.p_meets is None:
-        hours = format_duration(row.time_s.p50 if row.time_s else None)
-        return [Text(f"takes {hours}", style=palette.dim), Text(hours, style=palette.dim)]
+    hours = format_duration(row.time_s.p50 if row.time_s else None)
+    sure = Text(", ", style=palette.dim).append_text(_chance(row, palette)) if row.p_meets is not None else Text()
+    plain = Text(f"takes {hours}", style=palette.dim).append_text(sure)
     both = limits.deadline is not None and limits.budget_usd is not None
     met = "both limits" if both else "the deadline" if limits.deadline is not None else "the budget"
-    chance = percent(row.p_meets)
-    return [Text.assemble((chance, palette.good), (f" sure{more}", palette.dim)) for more in (f" to meet {met}", "")]
+    full = plain.copy().append(f" to meet {met}", style=palette.dim) if sure else plain
+    return full, plain, Text(hours, style=palette.dim).append_text(sure)
+
+
+def _chance(row: Estimate, palette: Palette) -> Text:
+    if row.p_meets is None:
+        return Text()
+    return Text.assemble((percent(row.p_meets), palette.good), (_SURE, palette.dim))
 
 
 def _alternative(ranked: Ranked, palette: Palette, width: int) -> Text:
@@ -100,10 +127,14 @@ def _alternative(ranked: Ranked, palette: Palette, width: int) -> Text:
     row, now = other.estimate, ranked.plan.generated_at
     ready, cost = moment(row.finish_at, now), format_money(row.cost_usd.p50 if row.cost_usd else None)
     worth = f"If an hour is worth {'more' if other.sooner else 'less'} than {format_money(other.hour_value_usd)} to you"
+    than = "Sooner" if other.sooner else "Cheaper"
+    bought = PURCHASE_WORDS.get(row.purchase, row.purchase)
     wordings = (
-        f"{worth}: {called(row, wide=True)}, ready {ready} for {cost}.",
-        f"{worth}: {called(row, wide=False)}, ready {ready} for {cost}.",
-        f"{'Sooner' if other.sooner else 'Cheaper'}: {called(row, wide=False)}, {ready} for {cost}",
+        f"{worth}: {called(row, short=False)} ({bought}), ready {ready} for {cost}.",
+        f"{worth}: {called(row, short=True)}, {ready} for {cost}.",
+        f"{than}: {called(row, short=False)} ({bought}), ready {ready} for {cost}.",
+        f"{than}: {called(row, short=True)}, {ready} for {cost}",
+        f"{than}: {machine_name(row)}, {ready} for {cost}",
     )
     return Text(next((text for text in wordings if len(text) <= width), fitted(wordings[-1], width)), style=palette.dim)
 
@@ -122,7 +153,25 @@ def _nothing(ranked: Ranked, palette: Palette, width: int) -> Text:
     fastest = min(row.time_s.p50 for row in rows if row.time_s)
     cheapest = min(row.cost_usd.p50 for row in rows if row.cost_usd)
     second = f"The fastest machine needs {format_duration(fastest)}; the cheapest costs {format_money(cheapest)}."
-    return _hatched(f"Nothing is ready {limit_words(limits, ranked)}", second, palette, width)
+    text = _hatched(f"Nothing is ready {limit_words(limits, ranked)}", second, palette, width)
+    return Text("\n").join([text, *(_way_to(one, ranked, palette, width) for one in ranked.relaxations)])
+
+
+def _way_to(relaxed: Relaxation, ranked: Ranked, palette: Palette, width: int) -> Text:
+    """'d  deadline to Mon 12:15   lab-a100 is ready by then; the budget is still missed'."""
+    limits = ranked.question.limits
+    if relaxed.limit == "deadline":
+        key, other, to = "d", "budget", moment(relaxed.limits.deadline, ranked.plan.generated_at)
+    else:
+        key, other, to = "b", "deadline", round_money(relaxed.limits.budget_usd or 0.0)
+    text = Text.assemble((f" {key}  ", f"bold {palette.strong}"), (f"{relaxed.limit} to ", palette.text))
+    text.append(to, style=f"bold {palette.strong}")
+    name, both = machine_name(relaxed.estimate), limits.deadline is not None and limits.budget_usd is not None
+    met = "meets both" if both else "meets it"
+    then = f"then {name} {met}" if relaxed.meets_all else f"then {name} meets it, but not the {other}"
+    text.append(" " * max(28 - text.cell_len, 2)).append(then, style=palette.dim)
+    text.truncate(width, overflow="ellipsis")
+    return text
 
 
 def limit_words(limits: Limits, ranked: Ranked) -> str:

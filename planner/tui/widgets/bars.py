@@ -22,19 +22,34 @@ class TitleBar(Static):
     auto_links = False
 
     def paint(self, palette: Palette, active: str, state: Text, short_state: Text) -> None:
-        narrow = self.app.size.width < _NARROW
-        text = Text.assemble((" gpuplanner   ", f"bold {palette.strong}"))
-        for number, (mode, name, *_) in enumerate(PANES, start=1):
-            on = mode == active
-            click = Style(meta={"@click": f"app.go('{mode}')"})
-            ground = f" on {palette.surface}" if on else ""
-            label = Text.assemble((f" {number} ", f"bold {palette.strong}{ground}" if on else palette.faint))
-            if on or not narrow:
-                label.append(f"{name} ", style=f"bold {palette.strong}{ground}" if on else palette.dim)
-            label.stylize(click)
-            text.append_text(label)
-            text.append("" if narrow else " ")
-        self.update(both_ends(text, (short_state if narrow else state).append(" "), self.app.size.width), layout=False)
+        """The fullest of some wordings that the width has room for: names go last, what the prices are never."""
+        width = self.app.size.width - 1
+        name = Text.assemble((" gpuplanner   ", f"bold {palette.strong}"))
+        line = Text()
+        for left, right in (
+            (name + _tabs(palette, active, "  "), state),
+            (name + _tabs(palette, active, " "), short_state),
+            (_tabs(palette, active, " "), short_state),
+            (_tabs(palette, active, " ", only_active=True), short_state),
+        ):
+            line = both_ends(left, right, width)
+            if left.cell_len + right.cell_len < width:
+                break
+        self.update(line, layout=False)
+
+
+def _tabs(palette: Palette, active: str, gap: str, *, only_active: bool = False) -> Text:
+    """' 1 Plan   2 Why ...', each a place to click on; the number is the key."""
+    text = Text()
+    for number, (mode, name, *_) in enumerate(PANES, start=1):
+        on = mode == active
+        ground = f" on {palette.surface}" if on else ""
+        label = Text.assemble((f" {number} ", f"bold {palette.strong}{ground}" if on else palette.faint))
+        if on or not only_active:
+            label.append(f"{name}{' ' if on else ''}", style=f"bold {palette.strong}{ground}" if on else palette.dim)
+        label.stylize(Style(meta={"@click": f"app.go('{mode}')"}))
+        text.append_text(label).append("" if on else gap[1:])
+    return text
 
 
 class QuestionLine(Static):

@@ -41,21 +41,35 @@ FIELDS = (
     Field("model", "model", "", "", "A network of the zoo, by any usual name.", model_names),
     Field("dataset", "dataset", "", "usual", "Empty: the model's usual data set.", _dataset_names),
     Field("epochs", "epochs", "", "usual", "How long: 90, 300B tokens or 5000 steps. Empty: the usual recipe."),
-    Field("batch", "batch", "", "recipe", "Samples per GPU and pass. Empty: the recipe's, or the largest that fits."),
+    Field("size", "size", "", "recipe", "Pixels a side, or tokens a sequence: 224, 512. Empty: as recorded."),
+    Field(
+        "batch",
+        "batch",
+        "",
+        "recipe",
+        "Samples per GPU and pass. Empty: the recipe's, less where it does not fit. "
+        "max: the largest that fits the machine under the cursor.",
+    ),
+    Field("global", "global", "", "by GPUs", "Samples per optimizer step on all GPUs. Empty: it grows with the GPUs."),
     Field("precision", "precision", "", "amp", "amp is autocast in bf16 or fp16.", lambda: PRECISIONS),
     Field("optimizer", "optimizer", "", "usual", "Empty: the model's usual one.", lambda: OPTIMIZERS),
     Field("levers", "levers", "", "none", "Words: nhwc compile tuned ckpt zero2 lora16 accum4."),
+    Field("measured", "measured", "", "nothing", "Your own samples/s, with ; between: RTX 3090=812; A100:8=9800,b128."),
     Field("where", "where", "Machines", "any", "Places and providers, with commas.", lambda: PLACES),
     Field("gpus", "GPUs", "Machines", "any", "H100:8, 80GB+:8 or 24GB..80GB.", lambda: tuple(accelerators())),
     Field("nodes", "nodes", "Machines", "1", "Machines for one job."),
     Field("region", "region", "Machines", "any", "Cloud regions with commas: us-*."),
     Field("buy", "buy", "Machines", "any", "spot or on-demand.", lambda: ("spot", "on-demand")),
     Field("max_price", "$/h max", "Machines", "none", "The dearest hour, all nodes together, in USD."),
+    Field("country", "country", "Machines", "EU", "Whose electricity price: DE, US-NY."),
     Field("deadline", "deadline", "Limits", "none", "24h, tomorrow 09:00 or Tue 18:00."),
     Field("budget", "budget", "Limits", "none", "The most the run may cost, in USD."),
     Field("sure", "sure", "Limits", "90", "Probability to meet the limits, in percent."),
     Field("hour_value", "my hour", "Limits", "2", "What an hour of waiting is worth, in USD."),
 )
+
+
+LABELS = {field.key: field.label for field in FIELDS}
 
 
 class FieldInput(Input):

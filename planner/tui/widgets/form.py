@@ -60,6 +60,7 @@ class ExperimentForm(VerticalScroll, can_focus=False):
                 text.append(f"\n{field.section}\n", style=f"bold {palette.strong}")
                 section = field.section
             text.append(f"{field.label}\n", style=palette.dim)
+        text.rstrip()
         self.query_one("#labels", Static).update(text)
 
     def fill(self, values: Values) -> None:

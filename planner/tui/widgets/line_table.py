@@ -133,10 +133,18 @@ class LineTable(DataTable[Text]):
             strip = self._strips[key] = self._drawn(row, ground, on_cursor=on_cursor)
         return strip
 
+    def _labels(self) -> list[Text]:
+        labels = []
+        for column in self.ordered_columns:
+            label = column.label.copy()
+            label.pad_right(max(column.width - label.cell_len, 0))
+            labels.append(label)
+        return labels
+
     def _drawn(self, row: int, ground: Style, *, on_cursor: bool) -> Strip:
         component = "datatable--header" if row < 0 else "datatable--cursor" if on_cursor else None
         style = ground if component is None else ground + self.get_component_rich_style(component)
-        cells = [column.label for column in self.ordered_columns] if row < 0 else list(self.line_cells(row))
+        cells = self._labels() if row < 0 else list(self.line_cells(row))
         if on_cursor:
             cells[0] = Text("▌", style=self.cursor_style())
         segments = [
