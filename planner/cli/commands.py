@@ -36,6 +36,7 @@ COMMANDS = {
     "backtest": Command("backtest", "how wrong the estimates are against a file of measurements"),
     "export": Command("export", "a file that launches the chosen row: SkyPilot, dstack, Slurm or bash"),
     "diff": Command("diff", "what moved between two plans, and whether the choice flips"),
+    "profile": Command("profile", "measure this machine, a model on it, or your own training command"),
     "serve": Command("serve", "the app in a browser on this machine"),
     "doctor": Command("doctor", "what is installed, found and missing, and how old the prices are"),
 }

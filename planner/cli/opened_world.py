@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from planner.plan.world import World, open_world
 from planner.profiler.this_machine import find_this_machine, store_path
@@ -14,4 +15,7 @@ def opened_world(arguments: argparse.Namespace) -> World:
         from planner.cli.prices_refresh import refresh_before_planning
 
         refresh_before_planning()
-    return open_world(find_this_machine(), store_path())
+    local = find_this_machine(
+        Path(arguments.profile) if arguments.profile else None, use_profile=not arguments.no_profile
+    )
+    return open_world(local, store_path())

@@ -3,11 +3,16 @@
 from typing import Literal, NamedTuple
 
 from planner.hardware.machine import Machine
+from planner.hardware.profile import Profile
 
 
 class FoundMachine(NamedTuple):
-    """The machine that was found here, the place it is, and what was concluded rather than read."""
+    """The machine that was found here, the place it is, and what was concluded rather than read.
+
+    ``profile`` is what was measured on it (``gpuplanner profile``), None where nothing was or it is not to be used.
+    """
 
     machine: Machine
     place: Literal["laptop", "workstation", "cloud"]
     notes: tuple[str, ...]
+    profile: Profile | None = None

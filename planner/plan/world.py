@@ -32,6 +32,9 @@ from pricing.errors import PricingError, UnknownPlaceError
 from pricing.offer import Offer
 from pricing.query import OfferQuery
 
+COMMITMENTS = ("reserved", "savings_plan")
+"""Purchase options whose hourly price is for who pays for a year: ranked only where they are asked for."""
+
 
 COMMITMENTS = ("reserved", "savings_plan")
 """Purchase options whose hourly price is for who pays for a year: ranked only where they are asked for."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from planner.errors import InputError
 from planner.hardware.local import FoundMachine
-from planner.profiler.detect import quick_look
+from planner.profiler.detect import LocalMachine, quick_look
 
 
 def cache_directory() -> Path | None:
@@ -18,13 +19,47 @@ def cache_directory() -> Path | None:
         return None
 
 
+def profile_path() -> Path | None:
+    """Where the profile of this machine is kept; None where there is no home to put it in."""
+    from platformdirs import user_data_path
+
+    try:
+        return user_data_path("gpuplanner", appauthor=False) / "profile.json"
+    except (OSError, RuntimeError):
+        return None
+
+
 def store_path() -> Path | None:
     """The user's own prices, refreshed from the providers; None where there is no place for them."""
     directory = cache_directory()
     return None if directory is None else directory / "prices.sqlite"
 
 
-def find_this_machine() -> FoundMachine:
-    """A quick look at this machine, remembered in the cache directory."""
+def find_this_machine(profile: Path | None = None, *, use_profile: bool = True) -> FoundMachine:
+    """A quick look at this machine, remembered in the cache directory, with the profile that was made of it.
+
+    Raises InputError where ``profile`` names a file that is none; a stored one that cannot be used is a note.
+    """
     local = quick_look(cache_directory())
-    return FoundMachine(local.machine(), local.place, local.notes)
+    found = FoundMachine(local.machine(), local.place, local.notes)
+    return with_profile(found, local, profile) if use_profile else found
+
+
+def with_profile(found: FoundMachine, local: LocalMachine, named: Path | None = None) -> FoundMachine:
+    """The machine with the profile in the file ``named``, or with the stored one where that is of this machine."""
+    path = named or profile_path()
+    if path is None or (named is None and not path.is_file()):
+        return found
+    from planner.profiler.profile_file import machine_words, read_document, read_profile
+
+    try:
+        profile = read_profile(path)
+        ours = named is not None or read_document(path)["machine"] == machine_words(local)
+    except InputError as error:
+        if named is not None:
+            raise
+        return found._replace(notes=(*found.notes, str(error)))
+    if not ours:
+        return found._replace(notes=(*found.notes, "the profile was made on another machine: gpuplanner profile"))
+    sentence = f"this machine as it was measured: {profile.words} (--no-profile leaves it out)"
+    return found._replace(notes=(*found.notes, sentence), profile=profile)

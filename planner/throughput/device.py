@@ -20,6 +20,8 @@ class DeviceRates(NamedTuple):
     launch_s: float
     host_launch_s: float
     step_s: float
+    held_seconds_per_byte: float = 0.0
+    """Per byte that a step holds (activations, gradients): what the system takes to hand out memory anew."""
 
 
 class HostSpeed(NamedTuple):
@@ -119,7 +121,10 @@ def _engine_of_rate(rate: float, accelerator: Accelerator) -> str:
 def _cpu_rates(
     accelerator: Accelerator, precision: DevicePrecision, calibration: Calibration, bandwidth: float, share: float
 ) -> DeviceRates:
-    """A CPU as the device: no launches to hide, one efficiency for arithmetic and one for bandwidth."""
+    """A CPU as the device: no launches to hide, one efficiency for arithmetic and one for bandwidth.
+
+    A profile of this machine adds what it measured of optimizers and of memory that a step holds.
+    """
     cpu = calibration.cpu
     arithmetic = 1.0 / (cpu["compute_share"] * share)
     return DeviceRates(
@@ -131,8 +136,9 @@ def _cpu_rates(
         ),
         seconds_per_sm_clock=0.0,
         seconds_per_byte=1.0 / (bandwidth * cpu["bandwidth_share"]),
-        optimizer_seconds_per_byte=1.0 / (bandwidth * cpu["bandwidth_share"]),
+        optimizer_seconds_per_byte=1.0 / (bandwidth * cpu.get("optimizer_bandwidth_share", cpu["bandwidth_share"])),
         launch_s=cpu["launch_s"],
         host_launch_s=0.0,
         step_s=0.0,
+        held_seconds_per_byte=cpu.get("held_s_per_byte", 0.0),
     )

@@ -86,16 +86,32 @@ class Correction(NamedTuple):
         return Interval(p50 * math.exp(self.low), p50, p50 * math.exp(self.high))
 
 
+class Here(NamedTuple):
+    """The device that was profiled on this machine: its measured constants, and what training runs on it taught.
+
+    ``complete`` when an estimate with them rests on measurements alone.
+    """
+
+    accelerator: Accelerator
+    calibration: Calibration
+    references: tuple[Reference, ...] = ()
+    weights: tuple[float, ...] = ()
+    complete: bool = True
+
+
 class Knowledge(NamedTuple):
     """What is known beyond specifications: fitted constants and effects, the host's launch cost, own measurements.
 
-    ``weights`` are the solved BLUP weights of ``references``; make one with :meth:`with_references`.
+    ``weights`` are the solved BLUP weights of ``references``; make one with :meth:`with_references`. ``here`` is what
+    a profile measured of one device, which it is asked about instead; ``profiled`` marks that knowledge itself.
     """
 
     calibration: Calibration
     host: HostSpeed | None = None
     references: tuple[Reference, ...] = ()
     weights: tuple[float, ...] = ()
+    here: Here | None = None
+    profiled: bool = False
 
     def with_references(self, references: Sequence[Reference]) -> "Knowledge":
         """This knowledge and these measurements as well."""
@@ -108,6 +124,14 @@ class Knowledge(NamedTuple):
         weights = solve_symmetric(matrix, [reference.log_residual for reference in known])
         return self._replace(references=known, weights=tuple(weights))
 
+    @property
+    def of_here(self) -> "Knowledge":
+        """What is known of the profiled device."""
+        if self.here is None:
+            return self
+        _, calibration, references, weights, complete = self.here
+        return Knowledge(calibration, None, references, weights, profiled=complete)
+
     def correction(self, subject: Subject, traits: Sequence[str], flags: Sequence[str]) -> Correction:
         """The offset and the interval for ``subject``; ``traits`` are the workload's kind and the software lineage."""
         fitted = self._fitted(subject)
@@ -115,8 +139,15 @@ class Knowledge(NamedTuple):
         for weight, reference in zip(self.weights, self.references, strict=True):
             offset += weight * self._shared(subject, reference.subject)
         evidence = self._tier(subject, fitted)
-        low, high = self._spread(evidence, traits, flags)
+        low, high = self._spread(self._row_of_spread(subject, evidence), traits, flags)
         return Correction(offset, low, high, evidence)
+
+    def _row_of_spread(self, subject: Subject, evidence: Evidence) -> str:
+        """The row of the interval table: rates measured here predict a network less well than its own run does."""
+        own = self.references
+        if not self.profiled or any(r.subject.workload_accelerator == subject.workload_accelerator for r in own):
+            return evidence
+        return "another_network_measured_here" if own else "rates_measured_here"
 
     def evidence(self, subject: Subject) -> Evidence:
         """The best tier that shipped or own measurements reach for this subject."""
@@ -124,7 +155,8 @@ class Knowledge(NamedTuple):
 
     def _tier(self, subject: Subject, fitted: Mapping[str, Sequence[float]]) -> Evidence:
         own = self.references
-        if any(r.on_this_machine and r.subject.workload_accelerator == subject.workload_accelerator for r in own):
+        name = subject.workload_accelerator
+        if self.profiled or any(r.on_this_machine and r.subject.workload_accelerator == name for r in own):
             return "measured_here"
 
         def known(kind: str) -> bool:
@@ -162,10 +194,10 @@ class Knowledge(NamedTuple):
                 shared += float(sd) ** 2
         return shared
 
-    def _spread(self, evidence: Evidence, traits: Sequence[str], flags: Sequence[str]) -> tuple[float, float]:
+    def _spread(self, tier: str, traits: Sequence[str], flags: Sequence[str]) -> tuple[float, float]:
         """ln(time / P50) at P10 and P90: the tier's quantiles, scaled by traits, widened by independent doubts."""
         table = self.calibration.intervals
-        low, high = table["tiers"][evidence]
+        low, high = table["tiers"][tier]
         scale = math.prod(table["traits"].get(trait, 1.0) for trait in traits)
         low_variance, high_variance = (low * scale) ** 2, (high * scale) ** 2
         for flag in flags:

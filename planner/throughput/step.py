@@ -4,6 +4,7 @@
 """
 
 import math
+from functools import cached_property
 from typing import NamedTuple
 
 from planner.experiment.experiment import Experiment
@@ -18,7 +19,7 @@ from planner.throughput.evidence import Correction, Knowledge, shipped_knowledge
 from planner.throughput.input_pipeline import InputRate, input_rate
 from planner.throughput.kernels import CONVOLUTIONS, ClassTime, StepWork, Variant, kind_of, prepare, time_by_class
 from planner.throughput.memory import MemoryModel, available_bytes, memory_model
-from planner.throughput.optimizer import update_work
+from planner.throughput.optimizer import trainable_parameters, update_work
 from planner.throughput.precision import DevicePrecision, resolve_precision
 
 # Exposed communication names the step once it costs this share of it.
@@ -108,8 +109,28 @@ class StepModel:
         self._device_times: dict[tuple[Accelerator, float, BatchPlan, int], DeviceTime] = {}
         self._corrections: dict[tuple[Accelerator, str, tuple[str, ...]], Correction] = {}
 
+    def on(self, accelerator: Accelerator) -> "StepModel":
+        """The model that knows most of this accelerator: the one with measured rates where it was profiled here."""
+        here = self.knowledge.here
+        return self._profiled if here is not None and here.accelerator == accelerator else self
+
+    @cached_property
+    def _profiled(self) -> "StepModel":
+        return StepModel(
+            self.experiment,
+            self.knowledge.of_here,
+            scope=self.scope,
+            framework=self._framework,
+            update_loop=self._update_loop,
+            enforce_memory=self._enforce_memory,
+        )
+
     def estimate(self, machine: Machine) -> StepEstimate:
         """The step on ``machine``: times with P10/P50/P90 when it fits, the reason when it does not."""
+        model = self.on(machine.accelerator)
+        return self._estimate(machine) if model is self else model.estimate(machine)
+
+    def _estimate(self, machine: Machine) -> StepEstimate:
         share = share_of_device(machine)
         precision, rates = self._device(machine.accelerator, share)
         if precision is None:
@@ -184,6 +205,11 @@ class StepModel:
             update = update_work(self.experiment, precision, loop=self._update_loop)
             optimizer = update.seconds(rates) / owners
             launches += update.kernels
+        if rates.held_seconds_per_byte:
+            workload = self.experiment.workload
+            memory = workload.memory_amp if precision.autocast or precision.pure else workload.memory_fp32
+            forward += memory.saved_bytes.at(plan.batch_size_per_gpu) * rates.held_seconds_per_byte
+            backward += 4.0 * trainable_parameters(self.experiment) * rates.held_seconds_per_byte
         device = plan.grad_accum_steps * (forward + backward) + optimizer
         host = launches * rates.host_launch_s * self._host_factor * self._devices_of_one_process(devices)
         return DeviceTime(
@@ -202,6 +228,9 @@ class StepModel:
 
     def operation_times(self, machine: Machine) -> list[ClassTime]:
         """Seconds on the device by operation class in one micro step, slowest first, before evidence corrects them."""
+        model = self.on(machine.accelerator)
+        if model is not self:
+            return model.operation_times(machine)
         precision, rates = self._device(machine.accelerator, share_of_device(machine))
         if precision is None or rates is None:
             return []
@@ -230,6 +259,8 @@ class StepModel:
             )
         loading = input_rate(self.experiment, machine, self.calibration)
         flags = _flags(machine, precision, time, plan, link, loading, required, available)
+        if self.knowledge.profiled:
+            flags = _without(flags, "cpu_unmeasured")
         doubts = (*flags, "several_devices") if machine.devices > 1 else flags
         correction = self._correction(machine.accelerator, precision, doubts)
         parts = _parts(time, link, loading, plan, math.exp(-correction.log_offset))

@@ -1,0 +1,89 @@
+"""``gpuplanner profile``: measure this machine; show and forget what was measured."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+
+from planner.cli.profile_table import profile_lines
+from planner.cli.progress import ProgressBars
+from planner.errors import InputError
+from planner.profiler.detect import quick_look
+from planner.profiler.profile_file import clear_profile, read_document
+from planner.profiler.session import FULL_S, QUICK_S, Session
+from planner.profiler.this_machine import cache_directory, profile_path
+from planner.values import positive
+
+EXIT_INTERRUPTED = 130
+_EPILOG = """\
+examples:
+  gpuplanner profile --quick                   half a minute of micro-benchmarks
+  gpuplanner profile --python ~/venv/bin/python --sustained
+  gpuplanner profile -m resnet50 -b 32         real training steps of a model
+  gpuplanner profile -- python train.py        your own command, watched
+  gpuplanner profile show
+  gpuplanner profile clear
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EPILOG
+    parser.add_argument("words", nargs="*", metavar="show | clear | -- COMMAND", help="what is stored; or your command")
+    parser.add_argument("--quick", action="store_true", help="at most 30 seconds")
+    parser.add_argument("--max-seconds", type=positive, metavar="S", help="never longer than this")
+    parser.add_argument("--python", default=sys.executable, metavar="PATH", help="the interpreter that has your torch")
+    parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="format (table)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    path = _path()
+    if arguments.words == ["show"]:
+        return _show(path, arguments.output)
+    if arguments.words == ["clear"]:
+        forgotten = clear_profile(path)
+        sys.stdout.write(f"{'forgot' if forgotten else 'there was no profile'} {path}\n")
+        return 0
+    return _measure(arguments, path)
+
+
+def _path() -> Path:
+    path = profile_path()
+    if path is None:
+        raise InputError("there is no home directory to keep a profile in")
+    return path
+
+
+def _measure(arguments: argparse.Namespace, path: Path) -> int:
+    session = Session(quick_look(cache_directory(), wait_s=None), path, lambda: datetime.now().astimezone())
+    seconds = arguments.max_seconds or (QUICK_S if arguments.quick else FULL_S)
+    bars = ProgressBars()
+    begin = time.monotonic()
+    try:
+        session.measure(
+            arguments.python,
+            quick=arguments.quick,
+            seconds=seconds,
+            progress=lambda name, done, total: bars.update(name, done, total, "measurements"),
+        )
+    except KeyboardInterrupt:
+        bars.close()
+        sys.stderr.write(f"gpuplanner: interrupted after {time.monotonic() - begin:.0f} s; what was measured is kept\n")
+        return EXIT_INTERRUPTED
+    bars.close()
+    return _show(path, arguments.output)
+
+
+def _show(path: Path, output: str) -> int:
+    if not path.is_file():
+        raise InputError("nothing was measured on this machine yet: gpuplanner profile --quick")
+    document = read_document(path)
+    if output == "json":
+        json.dump({**document, "path": str(path)}, sys.stdout, indent=1)
+        sys.stdout.write("\n")
+        return 0
+    sys.stdout.write("\n".join(profile_lines(document, path)) + "\n")
+    return 0

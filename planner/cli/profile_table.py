@@ -1,0 +1,92 @@
+"""The profile as people read it: what was measured, when, with what, and the rates it amounts to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from planner.cli.table import Column, render
+from planner.units import UNKNOWN, format_duration, format_rate
+
+_RATES = [
+    Column("operations"),
+    Column("GFLOP/s", "right"),
+    Column("GB/s", "right"),
+]
+_RUNS = [
+    Column("model"),
+    Column("device"),
+    Column("precision"),
+    Column("batch", "right"),
+    Column("step", "right"),
+    Column("samples/s", "right"),
+    Column("quartiles", "right"),
+    Column("J/step", "right"),
+]
+# Parts of the rates table in the order in which a reader looks for them.
+_NAMES = {
+    "mm": "matrix products",
+    "bmm": "batched products",
+    "conv": "convolutions",
+    "conv1": "1x1 convolutions",
+    "dw": "depthwise convolutions",
+    "gconv": "grouped convolutions",
+    "sdpa": "attention",
+    "rnn": "LSTM",
+    "ew": "elementwise",
+    "copy": "copies",
+    "bn": "batch normalisation",
+    "ln": "layer normalisation",
+    "softmax": "softmax",
+}
+
+
+def profile_lines(document: dict[str, Any], path: Path) -> Iterator[str]:
+    """Lines for the terminal."""
+    machine = document["machine"]
+    gpus = ", ".join(machine["gpus"]) or "no GPU"
+    yield f"{machine['cpu']}, {machine['vcpus']:g} vCPUs, {gpus}"
+    yield f"measured {document['made_at'][:16].replace('T', ' ')}, kept in {path}"
+    for device in document["devices"].values():
+        tool = f"torch {device['torch']}" if "torch" in device else device.get("measured_with", "")
+        threads = f", {device['threads']} threads" if "threads" in device else ""
+        done, planned = len(device["measurements"]), device.get("cases")
+        part = "" if done == planned else f" of {planned}, the others were not reached"
+        yield f"{device['device']}: {tool}{threads}, {done} measurements{part}"
+    if document["rates"] is not None:
+        yield ""
+        yield from _rates(document["rates"])
+    if document["runs"]:
+        yield ""
+        yield from render(_RUNS, [_run(run) for run in document["runs"]])
+
+
+def _rates(rates: dict[str, Any]) -> list[str]:
+    rows = []
+    for name, words in _NAMES.items():
+        if name in rates["classes"]:
+            flops, moved = rates["classes"][name]
+            rows.append([words, _number(flops), _number(moved)])
+    lines = render(_RATES, rows)
+    if rates["launch_s"] is not None:
+        lines.append(f"an operation costs {rates['launch_s'] * 1e6:.1f} us at least")
+    return lines
+
+
+def _number(rate: float | None) -> str:
+    return UNKNOWN if rate is None else f"{rate / 1e9:.1f}"
+
+
+def _run(run: dict[str, Any]) -> list[str]:
+    energy = run["energy_j_per_step"]
+    return [
+        run["model"],
+        run["device"],
+        run["precision"],
+        f"{run['batch_size']}",
+        format_duration(run["step_time_s"]),
+        format_rate(run["batch_size"] / run["step_time_s"]),
+        f"{format_duration(run['low_s'])} to {format_duration(run['high_s'])}",
+        UNKNOWN if energy is None else f"{energy:.0f}",
+    ]

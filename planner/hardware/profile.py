@@ -1,0 +1,69 @@
+"""What was measured on this machine: written by the profiler, read by the throughput model, handed on by the fronts."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class ClassRate(NamedTuple):
+    """What one class of operations reaches here: arithmetic (None where it has none) and bytes moved a second."""
+
+    flops_per_s: float | None
+    bytes_per_s: float | None
+
+
+class UpdateRate(NamedTuple):
+    """An optimizer's update: seconds a parameter, and seconds a tensor on top."""
+
+    parameter_s: float
+    tensor_s: float
+
+
+class MeasuredRates(NamedTuple):
+    """Rates of a device by operation class (the classes of :mod:`planner.workloads.workload`), in single precision.
+
+    ``launch_s`` is what one operation costs that does nothing. ``held_s_per_byte`` is what the system takes to hand
+    out memory that a step holds: activations and gradients. All classes but those of the records are parts of some:
+    'gelu' and 'dropout' of a transformer's elementwise operations.
+    """
+
+    classes: Mapping[str, ClassRate]
+    updates: Mapping[str, UpdateRate]
+    launch_s: float | None = None
+    held_s_per_byte: float | None = None
+
+
+class TrainingRun(NamedTuple):
+    """Real training steps of a model on this machine. Seconds are the median step's and the quartiles of all."""
+
+    model: str
+    device: str
+    precision: str
+    optimizer: str
+    batch_size: int
+    step_time_s: float
+    low_s: float
+    high_s: float
+    steps: int
+    measured_at: str
+    seq_length: int | None = None
+    image_size: int | None = None
+    energy_j_per_step: float | None = None
+
+
+class Profile(NamedTuple):
+    """The measurements of this machine. ``rates`` are its CPU's; ``path`` is where they are stored."""
+
+    path: str
+    made_at: str
+    rates: MeasuredRates | None = None
+    runs: tuple[TrainingRun, ...] = ()
+    host_launch_s: float | None = None
+    decode_images_per_s_per_core: float | None = None
+
+    @property
+    def words(self) -> str:
+        """'measured here on 2026-11-30: rates of the CPU, 2 training runs'."""
+        parts = [] if self.rates is None else ["rates of the CPU"]
+        if self.runs:
+            parts.append(f"{len(self.runs)} training {'run' if len(self.runs) == 1 else 'runs'}")
+        return f"{', '.join(parts) or 'nothing usable'}, {self.made_at[:10]}"

@@ -1,0 +1,81 @@
+"""From measured operations to the rates of their classes.
+
+An operation takes the longer of its arithmetic and its memory traffic (Williams et al., "Roofline", CACM 2009), so a
+class has two rates: those that are nearest to its measurements, by the sum of squared logarithms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from planner.hardware.profile import ClassRate, MeasuredRates, UpdateRate
+
+Measurement = Mapping[str, Any]
+"""One line of kind 'rate' as ``child/torch_bench.py`` writes it."""
+
+# A rate may lie a little above every rate that was reached: each measurement is limited by the other one as well.
+_HEADROOM = (1.0, 1.1, 1.25)
+_UPDATE = "update "
+_NO_CLASS = ("launch", "held", "rewritten", "zeros")
+
+
+def rates_of(measurements: Sequence[Measurement]) -> MeasuredRates:
+    """Rates of every class that was measured; what was not reached stays unknown."""
+    by_class: dict[str, list[Measurement]] = {}
+    for row in measurements:
+        by_class.setdefault(row["op_class"], []).append(row)
+    classes = {
+        name: class_rate(rows)
+        for name, rows in by_class.items()
+        if name not in _NO_CLASS and not name.startswith(_UPDATE)
+    }
+    updates = {}
+    for name, rows in by_class.items():
+        rate = _update_rate(rows) if name.startswith(_UPDATE) else None
+        if rate is not None:
+            updates[name.removeprefix(_UPDATE)] = rate
+    return MeasuredRates(classes, updates, _launch_s(by_class.get("launch", ())), _held_s_per_byte(by_class))
+
+
+def class_rate(rows: Sequence[Measurement]) -> ClassRate:
+    """The rates nearest to ``rows``; of a class without arithmetic, bytes over seconds of all."""
+    seconds = sum(row["seconds"] for row in rows)
+    if not any(row["flops"] for row in rows):
+        return ClassRate(None, sum(row["bytes"] for row in rows) / seconds)
+    flops_rates = [factor * row["flops"] / row["seconds"] for row in rows for factor in _HEADROOM]
+    byte_rates = [factor * row["bytes"] / row["seconds"] for row in rows for factor in _HEADROOM]
+    candidates = ((flops, moved) for flops in flops_rates for moved in byte_rates)
+    flops, moved = min(candidates, key=lambda pair: _misfit(rows, *pair))
+    return ClassRate(flops, moved)
+
+
+def _misfit(rows: Iterable[Measurement], flops_per_s: float, bytes_per_s: float) -> float:
+    return sum(
+        math.log(max(row["flops"] / flops_per_s, row["bytes"] / bytes_per_s) / row["seconds"]) ** 2 for row in rows
+    )
+
+
+def _update_rate(rows: Sequence[Measurement]) -> UpdateRate | None:
+    """Large tensors give the cost of a parameter (4 bytes), small ones that of a tensor; None without large ones."""
+    large = [row for row in rows if row["bytes"] / row["kernels"] > 1 << 20]
+    small = [row for row in rows if row["bytes"] / row["kernels"] <= 1 << 20]
+    if not large:
+        return None
+    parameters = sum(row["bytes"] for row in large) / 4.0
+    tensor_s = sum(row["seconds"] for row in small) / sum(row["kernels"] for row in small) if small else 0.0
+    return UpdateRate(sum(row["seconds"] for row in large) / parameters, tensor_s)
+
+
+def _launch_s(rows: Sequence[Measurement]) -> float | None:
+    return sum(row["seconds"] for row in rows) / sum(row["kernels"] for row in rows) if rows else None
+
+
+def _held_s_per_byte(by_class: Mapping[str, Sequence[Measurement]]) -> float | None:
+    """What holding memory costs beyond writing it. Half of the bytes written are held, as activations and gradients."""
+    if "held" not in by_class or "rewritten" not in by_class:
+        return None
+    held, rewritten = by_class["held"][0], by_class["rewritten"][0]
+    extra_s: float = held["seconds"] - rewritten["seconds"]
+    return max(0.0, extra_s) / float(held["bytes"] / 2)
