@@ -36,10 +36,6 @@ COMMITMENTS = ("reserved", "savings_plan")
 """Purchase options whose hourly price is for who pays for a year: ranked only where they are asked for."""
 
 
-COMMITMENTS = ("reserved", "savings_plan")
-"""Purchase options whose hourly price is for who pays for a year: ranked only where they are asked for."""
-
-
 class World(NamedTuple):
     """Opened once a process; injected in tests."""
 
