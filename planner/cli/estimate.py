@@ -5,19 +5,29 @@ from __future__ import annotations
 import argparse
 import sys
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from planner.cli.money import parse_currency
+from planner.cli.money import Currency, parse_currency
 from planner.cli.opened_world import opened_world
 from planner.cli.options import FORMATS, add_plan_arguments, experiment_request, question
+from planner.cli.table import use_color
 from planner.errors import NothingFitsError
 from planner.experiment.resolve import resolve_experiment
 from planner.plan.plan import Plan
-from planner.plan.planning import make_plan
+from planner.plan.planning import answer, written
 from planner.plan.question import Question
+
+if TYPE_CHECKING:
+    from planner.cli.decision import Shown
+
+READABLE = ("table", "markdown", "html")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_plan_arguments(parser, (*FORMATS, "html"))
+    group = parser.add_argument_group("what else to show")
+    group.add_argument("--front", action="store_true", help="rows that none beats in both time and cost")
+    group.add_argument("--compare", metavar="RANKS", help="these rows side by side, bill and all: 1,4,9")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -25,33 +35,46 @@ def run(arguments: argparse.Namespace) -> int:
     currency = parse_currency(arguments.currency)
     experiment = resolve_experiment(experiment_request(arguments))
     asked = question(arguments, now)
-    readable = arguments.output in ("table", "markdown", "html")
-    plan = make_plan(
-        experiment,
-        asked,
-        opened_world(arguments),
-        now,
-        max_rows=arguments.max_rows,
-        by_machine=readable and arguments.group == "machine",
-    )
-    if arguments.output == "json":
+    by_machine = arguments.output in READABLE and arguments.group == "machine"
+    world = opened_world(arguments)
+    answered = answer(experiment, asked, world, now)
+    plan = written(experiment, answered, now, max_rows=arguments.max_rows, by_machine=by_machine)
+    if asked.limits.given and answered.best is None:
+        from planner.plan.nearest import nearest
+
+        plan = plan._replace(nearest=nearest(experiment, asked, answered, world, now))
+    shown = None
+    if arguments.front or arguments.compare is not None:
+        from planner.cli.decision import decision
+
+        shown = decision(answered, now, show_front=arguments.front, compare=arguments.compare, by_machine=by_machine)
+    _write(plan, shown, currency, arguments.output)
+    return _exit_code(plan, asked)
+
+
+def _write(plan: Plan, shown: Shown | None, currency: Currency, output: str) -> None:
+    """The plan in the format asked for; CSV and HTML have no place for what else was asked to be shown."""
+    if output == "json":
         from planner.cli.plan_json import write_json
 
-        write_json(plan, sys.stdout)
-    elif arguments.output == "csv":
+        write_json(plan, sys.stdout, shown)
+    elif output == "csv":
         from planner.cli.plan_json import write_csv
 
         write_csv(plan, sys.stdout)
-    elif arguments.output == "html":
+    elif output == "html":
         from planner.cli.plan_html import plan_html
 
         sys.stdout.write(plan_html(plan, currency))
     else:
         from planner.cli.plan_table import plan_lines, plan_markdown
 
-        lines = plan_markdown(plan, currency) if arguments.output == "markdown" else plan_lines(plan, currency)
+        lines = plan_markdown(plan, currency) if output == "markdown" else plan_lines(plan, currency)
+        if shown is not None:
+            from planner.cli.decision import decision_lines
+
+            lines += decision_lines(shown, currency, as_markdown=output == "markdown", color=use_color())
         sys.stdout.write("\n".join(lines) + "\n")
-    return _exit_code(plan, asked)
 
 
 def _exit_code(plan: Plan, asked: Question) -> int:

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from planner.experiment.experiment import Experiment
 from planner.plan.plan import CostPart, Estimate, Plan, Recommendation, SpotTerms
 from planner.units import GIB, Interval
 
+if TYPE_CHECKING:
+    from planner.cli.decision import Shown
+
 SCHEMA_VERSION = 1
 
 
-def write_json(plan: Plan, out: TextIO) -> None:
+def write_json(plan: Plan, out: TextIO, shown: Shown | None = None) -> None:
+    """The plan's record, with what else was asked to be ``shown``."""
     import json
 
-    json.dump(plan_record(plan), out, indent=1, allow_nan=False)
+    record = plan_record(plan)
+    if shown is not None:
+        from planner.cli.decision import decision_record
+
+        record |= decision_record(shown)
+    json.dump(record, out, indent=1, allow_nan=False)
     out.write("\n")
 
 
@@ -39,6 +48,8 @@ def plan_record(plan: Plan) -> dict[str, Any]:
         "assumptions": list(plan.assumptions),
         "warnings": list(plan.warnings),
         "recommendation": _recommendation(plan.recommendation) if plan.recommendation else None,
+        "tier": plan.tier or None,
+        "nearest": list(plan.nearest),
         "ranked_count": plan.ranked_count,
         "unranked_count": plan.unranked_count,
         "estimates": [estimate_record(estimate) for estimate in plan.estimates],

@@ -120,13 +120,18 @@ def _paragraph(title: str, texts: Sequence[str], width: int, color: bool, style:
 
 def _answer(plan: Plan, width: int, color: bool) -> list[str]:
     if plan.recommendation is None:
-        return [styled(line, "warn", color) for line in textwrap.wrap(plan.no_recommendation, width)]
+        lines = [styled(line, "warn", color) for line in textwrap.wrap(plan.no_recommendation, width)]
+        for way in plan.nearest:
+            lines += textwrap.wrap(f"- {way}", width, subsequent_indent="  ")
+        return lines
     text = f"Answer (#{plan.recommendation.rank}): {plan.recommendation.sentence}"
     lines = [styled(line, "bold", color) for line in textwrap.wrap(text, width)]
     if plan.recommendation.passed_over:
         passed_over = f"Passed over: {plan.recommendation.passed_over}."
         lines += [styled(line, "dim", color) for line in textwrap.wrap(passed_over, width)]
-    return lines
+    notes = [f"Mind: {hint}." for hint in plan.recommendation.estimate.hints]
+    notes += [f"Tier: {plan.tier}"] if plan.tier else []
+    return lines + [styled(line, "dim", color) for note in notes for line in textwrap.wrap(note, width)]
 
 
 def _table(plan: Plan, currency: Currency, width: int, color: bool) -> list[str]:

@@ -117,7 +117,11 @@ class Recommendation(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Estimates in rank order (as many as asked for), then the rows without a rank, each with its ``reason``."""
+    """Estimates in rank order (as many as asked for), then the rows without a rank, each with its ``reason``.
+
+    ``tier`` says which arrangement the experiment needs and why; ``nearest``, where nothing meets the limits, what
+    would.
+    """
 
     experiment: Experiment
     generated_at: datetime
@@ -130,3 +134,5 @@ class Plan(NamedTuple):
     no_recommendation: str
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
+    tier: str = ""
+    nearest: tuple[str, ...] = ()

@@ -11,8 +11,9 @@ from planner.plan.plan import Estimate, Plan, Recommendation
 from planner.plan.question import Question
 from planner.plan.recommend import recommend, why_none, why_not_before
 from planner.plan.rows import ranked_estimate, refused_estimate
-from planner.plan.search import ORDINARY_STACKS, Ranking, Refusal, Row, Setting, pareto_front, rank
+from planner.plan.search import ORDINARY_STACKS, Limits, Ranking, Refusal, Row, Setting, pareto_front, rank
 from planner.plan.sentence import recommendation_sentence
+from planner.plan.tier import verdict
 from planner.plan.world import Competition, World, gather
 from planner.throughput.step import StepModel
 
@@ -87,7 +88,13 @@ def written(
         no_recommendation=reason,
         assumptions=experiment.assumptions + competition.assumptions,
         warnings=(*competition.warnings, *_warnings(experiment, ranking, estimates, recommendation)),
+        tier=_tier(rows, competition.limits, now),
     )
+
+
+def _tier(rows: Sequence[Row], limits: Limits, now: datetime) -> str:
+    found = verdict(rows, (limits.deadline - now).total_seconds() if limits.deadline is not None else None)
+    return found.sentence if found is not None else ""
 
 
 def numbered(rows: list[Row], recommended: int | None, *, by_machine: bool) -> dict[int, int]:

@@ -9,7 +9,9 @@ from planner.plan.carbon import carbon_of_region, site_overhead
 from planner.plan.cost import COMPUTE, bill, price_age, spent_on
 from planner.plan.deadline import later
 from planner.plan.free_tier import Schedule, limit_flags, limits_at_p50
-from planner.plan.plan import CostPart, Estimate, TimePart
+from planner.plan.hints import hints_for
+from planner.plan.interrupted import break_even_rate, spot_terms
+from planner.plan.plan import CostPart, Estimate, SpotTerms, TimePart
 from planner.plan.search import Refusal, Row, Setting
 from planner.throughput.estimate import StepEstimate
 from planner.units import SECONDS_PER_HOUR, Interval
@@ -38,7 +40,20 @@ def ranked_estimate(row: Row, rank: int, on_front: bool, now: datetime) -> Estim
         p_meets=row.p_meets,
         on_front=on_front,
         reason="",
+        spot=_spot_terms(setting, offer) if offer is not None and offer.purchase == "spot" else None,
     )
+
+
+def _spot_terms(setting: Setting, offer: Offer) -> SpotTerms:
+    """What to know of a spot row's interruptions, and how many more would make it as dear as the same on demand."""
+    prices = [
+        other.usd_per_hour
+        for other in setting.candidate.offers
+        if other is not None and other.purchase == "on_demand" and other.region == offer.region
+    ]
+    line, rate = setting.timeline, setting.candidate.interruptions_per_hour(offer)
+    even = break_even_rate(line, offer.usd_per_hour, min(prices)) if prices else None
+    return spot_terms(line, rate, even)
 
 
 def refused_estimate(refusal: Refusal, now: datetime) -> Estimate:
@@ -74,6 +89,7 @@ def _estimate(
     p_meets: float | None,
     on_front: bool,
     reason: str,
+    spot: SpotTerms | None = None,
 ) -> Estimate:
     machine = candidate.machine
     energy_kwh = _energy_kwh(candidate, time_s, added)
@@ -120,6 +136,8 @@ def _estimate(
         co2_kg=_co2_kg(candidate, offer, energy_kwh),
         reason=reason,
         step_parts=step.parts if step else None,
+        spot=spot,
+        hints=hints_for(candidate.provider, candidate.instance_type, candidate.purchase(offer)) if rank else (),
     )
 
 

@@ -1,0 +1,164 @@
+"""What `estimate` shows beside the ranking where asked: the front of time and cost, and chosen rows side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from planner.cli.money import Currency
+from planner.cli.plan_json import estimate_record
+from planner.cli.table import Column, markdown, render
+from planner.errors import InputError
+from planner.plan.front import front
+from planner.plan.plan import Estimate
+from planner.plan.planning import Answer, numbered
+from planner.plan.rows import ranked_estimate
+from planner.plan.search import pareto_front
+from planner.plan.words import BUY_WORDS, EVIDENCE_WORDS, gpus_words, machine_name, where_words
+from planner.units import UNKNOWN, Interval, format_bytes, format_duration, format_rate
+
+MOST_COMPARED = 6
+
+
+class Shown(NamedTuple):
+    """Rows of the front with what an hour sooner costs, and the rows to compare; empty where not asked for."""
+
+    front: tuple[tuple[Estimate, float | None], ...]
+    compared: tuple[Estimate, ...]
+
+
+def decision(answered: Answer, now: datetime, *, show_front: bool, compare: str | None, by_machine: bool) -> Shown:
+    """Raises InputError for ranks that are none."""
+    rows = answered.ranking.rows
+    ranks = numbered(rows, answered.best, by_machine=by_machine)
+    points = front(rows) if show_front else []
+    best = pareto_front(rows) if points or compare else set()
+
+    def written(index: int) -> Estimate:
+        return ranked_estimate(rows[index], ranks.get(index, index + 1), index in best, now)
+
+    by_rank = {rank: index for index, rank in ranks.items()}
+    return Shown(
+        tuple((written(point.row), point.usd_per_hour_sooner) for point in points),
+        tuple(written(by_rank[rank]) for rank in _ranks(compare, len(by_rank))),
+    )
+
+
+def _ranks(text: str | None, count: int) -> list[int]:
+    if text is None:
+        return []
+    ranks = [word.strip() for word in text.split(",")]
+    if not 2 <= len(ranks) <= MOST_COMPARED or not all(rank.isdigit() and 1 <= int(rank) <= count for rank in ranks):
+        raise InputError(
+            f"--compare wants 2 to {MOST_COMPARED} ranks from 1 to {count:,} separated by commas, not {text!r}"
+        )
+    return [int(rank) for rank in ranks]
+
+
+def decision_record(shown: Shown) -> dict[str, Any]:
+    """JSON keys that are there where they are asked for."""
+    record: dict[str, Any] = {}
+    if shown.front:
+        record["front"] = [{**estimate_record(row), "usd_per_hour_sooner": sooner} for row, sooner in shown.front]
+    if shown.compared:
+        record["compared"] = [estimate_record(row) for row in shown.compared]
+    return record
+
+
+def decision_lines(shown: Shown, currency: Currency, *, as_markdown: bool, color: bool) -> list[str]:
+    """A table each; nothing where nothing was asked for."""
+    lines: list[str] = []
+    for title, (columns, cells) in (
+        ("Front of time and cost, fastest first", _front_table(shown, currency)),
+        ("Side by side", _compared_table(shown, currency)),
+    ):
+        if cells:
+            table = markdown(columns, cells) if as_markdown else render(columns, cells, color=color)
+            lines += ["", f"## {title}" if as_markdown else f"{title}:", *([""] if as_markdown else []), *table]
+    return lines
+
+
+def _front_table(shown: Shown, currency: Currency) -> tuple[list[Column], list[list[str]]]:
+    columns = [
+        Column("machine", width=22), Column("where", width=26), Column("GPUs", width=20), Column("buy"),
+        Column("time", "right"), Column("cost", "right"), Column("an hour sooner", "right"),
+    ]  # fmt: skip
+    cells = [
+        [
+            machine_name(row), where_words(row), gpus_words(row), BUY_WORDS.get(row.purchase, row.purchase),
+            _time(row.time_s), currency.show(row.cost_usd.p50 if row.cost_usd else None), currency.show(sooner),
+        ]
+        for row, sooner in shown.front
+    ]  # fmt: skip
+    return columns, cells
+
+
+def _compared_table(shown: Shown, currency: Currency) -> tuple[list[Column], list[list[str]]]:
+    rows = shown.compared
+    columns = [Column("", width=30), *(Column(f"#{row.rank}", "right", width=26) for row in rows)]
+    if not rows:
+        return columns, []
+    cells = [[name, *(text(row) for row in rows)] for name, text in _FACTS]
+    cells += _bills(rows, currency)
+    cells += [[name, *(text(row) for row in rows)] for name, text in _AFTER_BILL]
+    return columns, [line for line in cells if any(cell not in (UNKNOWN, "") for cell in line[1:])]
+
+
+def _bills(rows: Sequence[Estimate], currency: Currency) -> list[list[str]]:
+    """Every line that any of the bills has, what compute was spent on below it, and the totals."""
+    lines = []
+    for name in dict.fromkeys(part.name for row in rows for part in row.cost_parts):
+        parts = [next((part for part in row.cost_parts if part.name == name), None) for row in rows]
+        lines.append([f"{name}, USD" if currency.code == "USD" else name])
+        lines[-1] += ["" if part is None else currency.show(part.usd) for part in parts]
+        for use in dict.fromkeys(use.name for part in parts if part is not None for use in part.parts):
+            amounts = [{one.name: one.usd for one in part.parts}.get(use) if part else None for part in parts]
+            lines.append([f"  {use}", *("" if amount is None else currency.show(amount) for amount in amounts)])
+    lines.append(["total", *(currency.show(row.cost_usd.p50 if row.cost_usd else None) for row in rows)])
+    spread = [
+        f"{currency.show(row.cost_usd.p10)}–{currency.show(row.cost_usd.p90)}" if row.cost_usd else UNKNOWN
+        for row in rows
+    ]
+    return [*lines, ["  P10–P90", *spread]]
+
+
+def _time(value: Interval | None) -> str:
+    return format_duration(value.p50 if value is not None else None)
+
+
+def _number(value: float | None, unit: str) -> str:
+    return UNKNOWN if value is None else f"{value:,.3g} {unit}"
+
+
+_Text = Callable[[Estimate], str]
+_FACTS: tuple[tuple[str, _Text], ...] = (
+    ("machine", machine_name),
+    ("where", where_words),
+    ("GPUs", gpus_words),
+    ("bought", lambda row: BUY_WORDS.get(row.purchase, row.purchase)),
+    ("batch per GPU", lambda row: UNKNOWN if row.batch_size_per_gpu is None else f"{row.batch_size_per_gpu:,}"),
+    ("global batch", lambda row: UNKNOWN if row.global_batch_size is None else f"{row.global_batch_size:,}"),
+    ("memory needed", lambda row: format_bytes(row.memory_required_bytes)),
+    ("samples/s", lambda row: format_rate(row.samples_per_s.p50 if row.samples_per_s else None)),
+    ("binds", lambda row: row.bound_by or UNKNOWN),
+    ("evidence", lambda row: EVIDENCE_WORDS.get(row.evidence or "", UNKNOWN)),
+    ("time", lambda row: _time(row.time_s)),
+    (
+        "  P10–P90",
+        lambda row: f"{format_duration(row.time_s.p10)}–{format_duration(row.time_s.p90)}" if row.time_s else UNKNOWN,
+    ),
+    ("done by", lambda row: f"{row.finish_at:%a %d %b %H:%M}" if row.finish_at else UNKNOWN),
+    ("meets the limits", lambda row: UNKNOWN if row.p_meets is None else f"{row.p_meets:.0%}"),
+)
+_AFTER_BILL: tuple[tuple[str, _Text], ...] = (
+    ("interruptions expected", lambda row: _number(row.spot.interruptions, "") if row.spot else ""),
+    ("checkpoint every", lambda row: format_duration(row.spot.checkpoint_interval_s) if row.spot else ""),
+    (
+        "on demand cheaper from",
+        lambda row: _number(row.spot.break_even_per_hour, "/h") if row.spot and row.spot.break_even_per_hour else "",
+    ),
+    ("energy", lambda row: _number(row.energy_kwh, "kWh")),
+    ("CO2 equivalents", lambda row: _number(row.co2_kg, "kg")),
+    ("price seen", lambda row: row.price_as_of or UNKNOWN),
+)

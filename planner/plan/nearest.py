@@ -1,0 +1,125 @@
+"""Where nothing meets the limits: what would. A limit moved, a restriction lifted, fewer epochs, or a lever."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import islice
+
+from planner.experiment.experiment import Experiment
+from planner.plan.hint import flags_of
+from planner.plan.pick import find
+from planner.plan.plan import Estimate
+from planner.plan.planning import Answer, answer, written
+from planner.plan.question import Question
+from planner.plan.recommend import recommend
+from planner.plan.relax import Relaxation, limit_met, relaxations
+from planner.plan.rows import ranked_estimate
+from planner.plan.search import Limits
+from planner.plan.words import BUY_WORDS, gpus_words, machine_name, where_words
+from planner.plan.world import World
+from planner.throughput.levers import levers
+from planner.units import format_duration, format_money
+
+ROWS_TO_ASK = 200
+"""The nearest rows by rank; those behind them miss by more."""
+
+MOST_LEVERS = 3
+
+
+def nearest(
+    experiment: Experiment, question: Question, answered: Answer, world: World, now: datetime
+) -> tuple[str, ...]:
+    """Sentences on what would make it, the smallest change of the question first; none where something meets it."""
+    limits = answered.competition.limits
+    if not limits.given or answered.best is not None or not answered.ranking.rows:
+        return ()
+    relaxed = relaxations(answered, _nearest_rows(answered, now), limits, now)
+    sentences = [_moved(one, limits) for one in relaxed]
+    sentences += _unrestricted(experiment, question, world, now)
+    for row in dict.fromkeys(one.estimate for one in relaxed[:1]):
+        sentences += _fewer_epochs(experiment, row, limits, now)
+        sentences += _levers(experiment, answered, row, limits, now)
+    return tuple(sentences)
+
+
+def _nearest_rows(answered: Answer, now: datetime) -> list[Estimate]:
+    """The first rows that might be recommended if there were no limits."""
+    rows, named = answered.ranking.rows, answered.competition.named
+    might = (row for row in rows if recommend([row], Limits(), named) is not None)
+    return [ranked_estimate(row, rank, False, now) for rank, row in enumerate(islice(might, ROWS_TO_ASK), start=1)]
+
+
+def _row_words(row: Estimate) -> str:
+    return f"{machine_name(row)} ({gpus_words(row)}, {where_words(row)}, {BUY_WORDS.get(row.purchase, row.purchase)})"
+
+
+def _moved(one: Relaxation, limits: Limits) -> str:
+    if one.limit == "deadline" and one.limits.deadline is not None:
+        text = f"a deadline of {one.limits.deadline:%a %d %b %H:%M} is met by {_row_words(one.estimate)}"
+    else:
+        text = f"a budget of {format_money(one.limits.budget_usd)} is met by {_row_words(one.estimate)}"
+    cost = one.estimate.cost_usd
+    both = "" if one.meets_all else ", though not the other limit"
+    return text + (f" for {format_money(cost.p50)}" if cost is not None else "") + both
+
+
+def _unrestricted(experiment: Experiment, question: Question, world: World, now: datetime) -> Iterator[str]:
+    """The recommendation of the same limits without what narrows the search: other GPUs, places, ways to pay."""
+    flags = [
+        flag
+        for flag, given in (
+            ("--gpus", question.gpus), ("--where", question.where), ("--region", question.regions),
+            ("--spot/--on-demand", question.purchases), ("--max-price", question.max_price_usd_per_hour),
+            ("--num-nodes", question.num_nodes),
+        )
+        if given
+    ]  # fmt: skip
+    if not flags:
+        return
+    free = question._replace(gpus=None, where=(), regions=(), purchases=(), max_price_usd_per_hour=None, num_nodes=None)
+    answered = answer(experiment, free, world, now)
+    if answered.best is None:
+        return
+    row = written(experiment, answered, now, max_rows=1).recommendation
+    if row is not None and row.estimate.cost_usd is not None and row.estimate.time_s is not None:
+        found = row.estimate
+        yield (
+            f"without {', '.join(flags)}, {_row_words(found)} makes it: "
+            f"{format_duration(row.estimate.time_s.p50)} for {format_money(row.estimate.cost_usd.p50)}"
+        )
+
+
+def _fewer_epochs(experiment: Experiment, row: Estimate, limits: Limits, now: datetime) -> Iterator[str]:
+    """How much training the row has time and money for, taking both as proportional to it."""
+    share = _share_that_fits(row, limits, now)
+    epochs = math.floor(share * experiment.epochs * 10) / 10 if experiment.epochs < 10 else share * experiment.epochs
+    epochs = math.floor(epochs) if experiment.epochs >= 10 else epochs
+    if 0 < epochs < experiment.epochs:
+        yield f"{epochs:g} of the {experiment.epochs:g} epochs would fit on {_row_words(row)}"
+
+
+def _share_that_fits(row: Estimate, limits: Limits, now: datetime) -> float:
+    shares = [1.0]
+    if limits.deadline is not None and row.time_s is not None:
+        shares.append((limits.deadline - now).total_seconds() / limit_met(row.time_s, limits.confidence))
+    if limits.budget_usd is not None and row.cost_usd is not None and row.cost_usd.p50 > 0:
+        shares.append(limits.budget_usd / limit_met(row.cost_usd, limits.confidence))
+    return min(shares)
+
+
+def _levers(experiment: Experiment, answered: Answer, row: Estimate, limits: Limits, now: datetime) -> Iterator[str]:
+    """Flags that make the row quick, and so cheap, enough."""
+    choice = find(answered, row)
+    if choice is None:
+        return
+    needed = _share_that_fits(row, limits, now)
+    found = [
+        flags_of(experiment, lever.experiment)
+        for lever in levers(experiment, choice.candidate.machine, answered.competition.knowledge)
+        if lever.fits and lever.time_factor is not None and lever.time_factor <= needed
+    ]
+    helping: Sequence[str] = [flags for flags in found if flags][:MOST_LEVERS]
+    if helping:
+        yield f"{' or '.join(helping)} would do on {_row_words(row)}"

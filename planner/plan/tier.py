@@ -1,0 +1,89 @@
+"""Which arrangement an experiment needs: no GPU, a modest one, one strong machine, or a cluster."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from planner.hardware.machine import Machine
+from planner.plan.search import ORDINARY_STACKS, Row
+from planner.units import GIB, format_duration, format_money
+
+MODEST_MEMORY_BYTES = 24.5 * GIB
+"""A modest GPU has up to the 24 GB of a large desktop card."""
+
+
+class Arrangement(NamedTuple):
+    """``patience_s`` is the longest run that people put up with on it, where they set no deadline (assumption)."""
+
+    name: str
+    patience_s: float
+    short: str
+
+
+ARRANGEMENTS = (
+    Arrangement("no GPU needed", 12 * 3600.0, "a CPU"),
+    Arrangement("one modest GPU", 3 * 86400.0, "one GPU of up to 24 GB"),
+    Arrangement("a workstation or one cloud machine", 14 * 86400.0, "one machine"),
+    Arrangement("a cluster", float("inf"), "several nodes"),
+)
+
+
+class Verdict(NamedTuple):
+    """``arrangement`` is the least that ends in time; ``sentence`` says so with the figures of all that were ranked."""
+
+    arrangement: str
+    sentence: str
+
+
+def verdict(rows: Sequence[Row], deadline_s: float | None = None) -> Verdict | None:
+    """The first arrangement that ends within its patience, or the deadline. None without rows."""
+    best = _best(rows, deadline_s)
+    known = [(level, best[level]) for level in sorted(best)]
+    if not known:
+        return None
+    chosen = next((level for level, row in known if row.time_s <= _limit_s(level, deadline_s)), known[-1][0])
+    figures = "; ".join(_figures(level, row) for level, row in known)
+    limit_s = _limit_s(chosen, deadline_s)
+    within = f" within {format_duration(limit_s)}" if best[chosen].time_s <= limit_s < float("inf") else ""
+    return Verdict(ARRANGEMENTS[chosen].name, f"{_capital(ARRANGEMENTS[chosen].name)}{within}: {figures}.")
+
+
+def _best(rows: Iterable[Row], deadline_s: float | None) -> dict[int, Row]:
+    """Of each arrangement the cheapest row in time, or the quickest where none is, of those with ordinary PyTorch."""
+    levels: dict[int, int | None] = {}
+    best: dict[int, tuple[tuple[bool, float], Row]] = {}
+    for row in rows:
+        key = id(row.setting)
+        if key not in levels:
+            levels[key] = arrangement_of(row.setting.candidate.machine)
+        level = levels[key]
+        if level is None or not row.setting.candidate.tariff.complete:
+            continue
+        late = row.time_s > _limit_s(level, deadline_s)
+        merit = (late, row.time_s if late else row.cost_usd)
+        if level not in best or merit < best[level][0]:
+            best[level] = (merit, row)
+    return {level: row for level, (_, row) in best.items()}
+
+
+def arrangement_of(machine: Machine) -> int | None:
+    """The index of the least arrangement that the machine is; None where the code must be ported first."""
+    if machine.accelerator.stack not in ORDINARY_STACKS:
+        return None
+    if machine.num_nodes > 1:
+        return 3
+    if machine.num_gpus == 0:
+        return 0
+    memory_bytes = machine.accelerator.memory_bytes
+    return 1 if machine.num_gpus <= 1 and (memory_bytes or 0.0) <= MODEST_MEMORY_BYTES else 2
+
+
+def _limit_s(level: int, deadline_s: float | None) -> float:
+    return ARRANGEMENTS[level].patience_s if deadline_s is None else deadline_s
+
+
+def _figures(level: int, row: Row) -> str:
+    return f"{ARRANGEMENTS[level].short} takes {format_duration(row.time_s)} for {format_money(row.cost_usd)}"
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
