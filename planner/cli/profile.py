@@ -12,13 +12,16 @@ from pathlib import Path
 from planner.cli.profile_table import profile_lines
 from planner.cli.progress import ProgressBars
 from planner.errors import InputError
+from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.profiler.detect import quick_look
 from planner.profiler.profile_file import clear_profile, read_document
-from planner.profiler.session import FULL_S, QUICK_S, Session
+from planner.profiler.session import FULL_S, QUICK_S, TRAINING_S, Session, Wanted
 from planner.profiler.this_machine import cache_directory, profile_path
-from planner.values import positive
+from planner.values import positive, whole
 
 EXIT_INTERRUPTED = 130
+_STEPS = 15
+_MOST_BATCH = 1 << 16
 _EPILOG = """\
 examples:
   gpuplanner profile --quick                   half a minute of micro-benchmarks
@@ -36,6 +39,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="at most 30 seconds")
     parser.add_argument("--max-seconds", type=positive, metavar="S", help="never longer than this")
     parser.add_argument("--python", default=sys.executable, metavar="PATH", help="the interpreter that has your torch")
+    parser.add_argument("-m", "--model", metavar="NAME", help="measure real training steps of this model")
+    parser.add_argument(
+        "-b", "--batch-size", type=whole, metavar="N", help="samples a step (8 on a CPU, else what fits)"
+    )
+    parser.add_argument("--precision", choices=("amp", "fp32", "bf16", "fp16"), default="amp", help="of -m (amp)")
+    parser.add_argument(
+        "--optimizer", choices=("sgd", "adam", "adamw", "rmsprop"), help="of -m (the model's usual one)"
+    )
+    parser.add_argument("--max-steps", type=whole, metavar="N", help="no more steps than this")
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="format (table)")
 
 
@@ -47,6 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
         forgotten = clear_profile(path)
         sys.stdout.write(f"{'forgot' if forgotten else 'there was no profile'} {path}\n")
         return 0
+    if arguments.words:
+        raise InputError(f"what is {arguments.words[0]!r}? show, clear, or a command of your own after --")
     return _measure(arguments, path)
 
 
@@ -62,19 +76,40 @@ def _measure(arguments: argparse.Namespace, path: Path) -> int:
     seconds = arguments.max_seconds or (QUICK_S if arguments.quick else FULL_S)
     bars = ProgressBars()
     begin = time.monotonic()
+
+    def progress(name: str, done: int, total: int | None) -> None:
+        bars.update(name, done, total, "measurements" if arguments.model is None else "steps")
+
     try:
-        session.measure(
-            arguments.python,
-            quick=arguments.quick,
-            seconds=seconds,
-            progress=lambda name, done, total: bars.update(name, done, total, "measurements"),
-        )
+        if arguments.model is not None:
+            session.train(_wanted(arguments), arguments.python, arguments.max_seconds or TRAINING_S, progress)
+        else:
+            session.measure(arguments.python, quick=arguments.quick, seconds=seconds, progress=progress)
     except KeyboardInterrupt:
         bars.close()
         sys.stderr.write(f"gpuplanner: interrupted after {time.monotonic() - begin:.0f} s; what was measured is kept\n")
         return EXIT_INTERRUPTED
     bars.close()
     return _show(path, arguments.output)
+
+
+def _wanted(arguments: argparse.Namespace) -> Wanted:
+    """The model by the zoo's name for it, with its usual optimizer and size. Raises UnknownNameError."""
+    experiment = resolve_experiment(ExperimentRequest(model=arguments.model, optimizer=arguments.optimizer))
+    if arguments.batch_size is not None and not 1 <= arguments.batch_size <= _MOST_BATCH:
+        raise InputError(f"--batch-size must be between 1 and {_MOST_BATCH:,}, not {arguments.batch_size}")
+    if arguments.max_steps is not None and arguments.max_steps < 1:
+        raise InputError(f"--max-steps must be 1 or more, not {arguments.max_steps}")
+    workload = experiment.workload
+    return Wanted(
+        model=workload.name,
+        batch_size=arguments.batch_size,
+        precision=arguments.precision,
+        optimizer=experiment.optimizer,
+        steps=arguments.max_steps or _STEPS,
+        image_size=workload.image_size,
+        seq_length=workload.seq_length,
+    )
 
 
 def _show(path: Path, output: str) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.cli.table import Column, render
-from planner.units import UNKNOWN, format_duration, format_rate
+from planner.units import UNKNOWN, format_rate
 
 _RATES = [
     Column("operations"),
@@ -78,6 +78,10 @@ def _number(rate: float | None) -> str:
     return UNKNOWN if rate is None else f"{rate / 1e9:.1f}"
 
 
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:,.0f} ms"
+
+
 def _run(run: dict[str, Any]) -> list[str]:
     energy = run["energy_j_per_step"]
     return [
@@ -85,8 +89,8 @@ def _run(run: dict[str, Any]) -> list[str]:
         run["device"],
         run["precision"],
         f"{run['batch_size']}",
-        format_duration(run["step_time_s"]),
+        _milliseconds(run["step_time_s"]),
         format_rate(run["batch_size"] / run["step_time_s"]),
-        f"{format_duration(run['low_s'])} to {format_duration(run['high_s'])}",
+        f"{_milliseconds(run['low_s'])} to {_milliseconds(run['high_s'])}",
         UNKNOWN if energy is None else f"{energy:.0f}",
     ]

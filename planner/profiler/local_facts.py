@@ -13,6 +13,24 @@ class GpuFacts(NamedTuple):
     nvlink: bool = False
 
 
+class GpuDetail(NamedTuple):
+    """What the full look asks of a GPU besides; None where the driver does not say.
+
+    ``used_bytes`` is memory in use now and ``busy_share`` the share of the last moments in which a kernel ran, by
+    anyone; ``links`` are NVLinks that are up.
+    """
+
+    pcie_generation: int | None = None
+    pcie_width: int | None = None
+    clock_hz: float | None = None
+    mig: bool | None = None
+    ecc: bool | None = None
+    compute_capability: tuple[int, int] | None = None
+    used_bytes: float | None = None
+    busy_share: float | None = None
+    links: int = 0
+
+
 class HostFacts(NamedTuple):
     """The machine around the GPUs, with the limits of its container applied.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Protocol
 
-from planner.profiler.local_facts import GpuFacts
+from planner.profiler.local_facts import GpuDetail, GpuFacts
 
 _LIBRARIES = {
     "win32": ("nvml.dll",),
@@ -13,6 +13,7 @@ _LIBRARIES = {
 }
 _NAME_BYTES = 96
 _NVLINK_LINKS = 18
+_SM_CLOCK = 1  # NVML_CLOCK_SM
 
 
 class Nvml(Protocol):
@@ -25,6 +26,8 @@ class Nvml(Protocol):
     def power_limit_w(self, index: int) -> float | None: ...
     def cores(self, index: int) -> int | None: ...
     def nvlink(self, index: int) -> bool: ...
+    def energy_j(self, index: int) -> float | None: ...
+    def detail(self, index: int) -> GpuDetail: ...
     def close(self) -> None: ...
 
 
@@ -104,6 +107,58 @@ class _Library:
                 return True
         return False
 
+    def energy_j(self, index: int) -> float | None:
+        """Joules since the driver was loaded (Volta and later)."""
+        value = self._ctypes.c_ulonglong()
+        try:
+            status = self._library.nvmlDeviceGetTotalEnergyConsumption(self._device(index), self._ctypes.byref(value))
+        except AttributeError:
+            return None
+        return value.value / 1000 if status == 0 else None
+
+    def detail(self, index: int) -> GpuDetail:
+        mig, _ = self._pair("nvmlDeviceGetMigMode", index)
+        ecc, _ = self._pair("nvmlDeviceGetEccMode", index)
+        major, minor = self._pair("nvmlDeviceGetCudaComputeCapability", index)
+        busy, _ = self._pair("nvmlDeviceGetUtilizationRates", index, together=True)
+        clock_mhz = self._number("nvmlDeviceGetMaxClockInfo", index, _SM_CLOCK)
+        return GpuDetail(
+            pcie_generation=self._number("nvmlDeviceGetMaxPcieLinkGeneration", index),
+            pcie_width=self._number("nvmlDeviceGetMaxPcieLinkWidth", index),
+            clock_hz=None if clock_mhz is None else clock_mhz * 1e6,
+            mig=None if mig is None else bool(mig),
+            ecc=None if ecc is None else bool(ecc),
+            compute_capability=None if major is None or minor is None else (major, minor),
+            used_bytes=self._used_bytes(index),
+            busy_share=None if busy is None else busy / 100,
+            links=self._active_links(index),
+        )
+
+    def _used_bytes(self, index: int) -> float | None:
+        total_free_used = (self._ctypes.c_ulonglong * 3)()
+        status = self._library.nvmlDeviceGetMemoryInfo(self._device(index), total_free_used)
+        return float(total_free_used[2]) if status == 0 else None
+
+    def _active_links(self, index: int) -> int:
+        device, active, links = self._device(index), self._ctypes.c_uint(), 0
+        for link in range(_NVLINK_LINKS):
+            if self._library.nvmlDeviceGetNvLinkState(device, link, self._ctypes.byref(active)) != 0:
+                break
+            links += active.value
+        return links
+
+    def _pair(self, function: str, index: int, *, together: bool = False) -> tuple[int | None, int | None]:
+        """Two numbers: through two pointers, or in one structure of two."""
+        first, second, both = self._ctypes.c_uint(), self._ctypes.c_uint(), (self._ctypes.c_uint * 2)()
+        pointers = (both,) if together else (self._ctypes.byref(first), self._ctypes.byref(second))
+        try:
+            status = getattr(self._library, function)(self._device(index), *pointers)
+        except AttributeError:  # a driver older than the function
+            return None, None
+        if status != 0:
+            return None, None
+        return (both[0], both[1]) if together else (first.value, second.value)
+
     def close(self) -> None:
         self._library.nvmlShutdown()
 
@@ -112,10 +167,10 @@ class _Library:
         self._library.nvmlDeviceGetHandleByIndex_v2(index, self._ctypes.byref(device))
         return device
 
-    def _number(self, function: str, index: int) -> int | None:
+    def _number(self, function: str, index: int, *selector: int) -> int | None:
         value = self._ctypes.c_uint()
         try:
-            status = getattr(self._library, function)(self._device(index), self._ctypes.byref(value))
+            status = getattr(self._library, function)(self._device(index), *selector, self._ctypes.byref(value))
         except AttributeError:  # a driver older than the function
             return None
         return value.value if status == 0 else None

@@ -1,16 +1,17 @@
 """One session of measuring: what is measured goes into the profile at once, and the file is whole at every moment."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+import json
+import statistics
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from planner.errors import InputError
+from planner.errors import InputError, PlannerError
 from planner.hardware.profile import TrainingRun
 from planner.profiler.detect import LocalMachine
-from planner.profiler.microbench import PLAIN_BENCH, TORCH_BENCH, has_torch, lines_of
+from planner.profiler.energy import EnergyMeter
+from planner.profiler.microbench import PLAIN_BENCH, TORCH_BENCH, TRAIN_BENCH, has_torch, lines_of
 from planner.profiler.profile_file import (
     SCHEMA_VERSION,
     machine_words,
@@ -25,8 +26,24 @@ Progress = Callable[[str, int, int | None], None]
 
 QUICK_S = 27.0
 FULL_S = 120.0
+TRAINING_S = 60.0
 _CASE_S = {"quick": 0.1, "full": 0.5}
 _PLAIN_S = 6.0
+# Importing torch and taking the steps that are not counted.
+_TRAINING_START_S = 10.0
+
+
+class Wanted(NamedTuple):
+    """The model to train and how; None is the model's or the machine's own."""
+
+    model: str
+    batch_size: int | None
+    precision: str
+    optimizer: str
+    steps: int
+    image_size: int | None = None
+    seq_length: int | None = None
+    device: str | None = None
 
 
 class Session:
@@ -80,6 +97,46 @@ class Session:
             self.document["host"]["launch_s"] = measurement["seconds"] / measurement["kernels"]
         self.save()
 
+    def train(self, wanted: Wanted, python: str, seconds: float, progress: Progress) -> TrainingRun:
+        """Real training steps of a model, remembered. Raises InputError where the interpreter cannot run it."""
+        if not has_torch(python):
+            raise InputError(f"{python} has no torch to train {wanted.model} with; --python names another interpreter")
+        request = json.dumps({**wanted._asdict(), "seconds": seconds - _TRAINING_START_S})
+        model: dict[str, Any] = {}
+        step_times: list[float] = []
+        meter = EnergyMeter()
+        for line in lines_of([python, str(TRAIN_BENCH), request], seconds):
+            if line["kind"] == "model":
+                model = line
+            elif line["kind"] == "step":
+                step_times.append(line["seconds"])
+                if len(step_times) == 1:
+                    meter.start()  # from the end of the first step on
+                progress(f"{model['device']}: {wanted.model}", len(step_times), wanted.steps)
+                self.add_run(self._run(wanted, model, step_times, meter.joules()))
+        if not step_times:
+            raise PlannerError(f"no step of {wanted.model} ended within {seconds:g} s (--max-seconds)")
+        return TrainingRun(**self.document["runs"][-1])
+
+    def _run(self, wanted: Wanted, model: dict[str, Any], step_times: list[float], joules: float | None) -> TrainingRun:
+        low, middle, high = quartiles(step_times)
+        steps = len(step_times)
+        return TrainingRun(
+            model=wanted.model,
+            device=model["device"],
+            precision=model["precision"],
+            optimizer=wanted.optimizer,
+            batch_size=model["batch_size"],
+            step_time_s=middle,
+            low_s=low,
+            high_s=high,
+            steps=steps,
+            measured_at=self._now().isoformat(timespec="seconds"),
+            seq_length=model["seq_length"],
+            image_size=model["image_size"],
+            energy_j_per_step=None if joules is None or steps < 2 else joules / (steps - 1),
+        )
+
     def add_run(self, run: TrainingRun) -> None:
         """Remember a training run in place of an earlier one of the same model, device, precision and batch."""
         same = [run.model, run.device, run.precision, run.batch_size]
@@ -90,6 +147,14 @@ class Session:
         ]
         self.document["runs"] = [*kept, run._asdict()]
         self.save()
+
+
+def quartiles(seconds: Sequence[float]) -> tuple[float, float, float]:
+    """First quartile, median and third quartile; a single value is all three."""
+    if len(seconds) == 1:
+        return seconds[0], seconds[0], seconds[0]
+    low, middle, high = statistics.quantiles(seconds, n=4, method="inclusive")
+    return low, middle, high
 
 
 def _continued(path: Path, machine: dict[str, Any]) -> dict[str, Any] | None:

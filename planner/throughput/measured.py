@@ -57,15 +57,17 @@ def knowledge_with_profile(
 ) -> Knowledge:
     """What is known, and what a profile of ``machine`` adds.
 
-    Training runs move every estimate by what they share with it; measured rates answer for the device itself.
+    Training runs on a GPU move every estimate by what they share with it. A CPU shares no more with a GPU than the
+    network's record, of which it says nothing beside its own large doubts: it moves no other machine. Measured rates
+    answer for the device itself.
     """
     if profile.host_launch_s is not None:
         knowledge = knowledge._replace(host=HostSpeed(profile.host_launch_s))
     shipped = shipped_knowledge()._replace(host=knowledge.host)
     runs = _measurements(profile.runs, machine)
-    elsewhere = [reference_of(run, shipped, on_this_machine=True) for run in runs]
-    knowledge = _taught(knowledge, elsewhere)
-    if profile.rates is None or machine.accelerator.kind != "cpu":
+    if machine.accelerator.kind != "cpu":
+        return _taught(knowledge, [reference_of(run, shipped, on_this_machine=True) for run in runs])
+    if profile.rates is None:
         return knowledge
     measured = MeasuredHere(machine.accelerator, profile.rates)
 
