@@ -34,6 +34,7 @@ COMMANDS = {
     "trace": Command("trace", "run a PyTorch model of your own without a GPU and write what -m needs to plan it"),
     "prices": Command("prices", "list prices, refresh them from the providers, see what changed"),
     "backtest": Command("backtest", "how wrong the estimates are against a file of measurements"),
+    "sweep": Command("sweep", "many experiments over a pool of machines: when, until when, for how much"),
     "export": Command("export", "a file that launches the chosen row: SkyPilot, dstack, Slurm or bash"),
     "diff": Command("diff", "what moved between two plans, and whether the choice flips"),
     "profile": Command("profile", "measure this machine, a model on it, or your own training command"),

@@ -23,18 +23,22 @@ examples:
 """
 
 
-def add_plan_arguments(parser: argparse.ArgumentParser, formats: tuple[str, ...] = FORMATS) -> None:
-    """``formats`` is what -o takes."""
+def add_plan_arguments(
+    parser: argparse.ArgumentParser, formats: tuple[str, ...] = FORMATS, *, model: str | None = None
+) -> None:
+    """``formats`` is what -o takes, ``model`` the default one; without a default it must be said."""
     parser.epilog = _EPILOG
-    _add_experiment(parser.add_argument_group("what is trained"))
+    _add_experiment(parser.add_argument_group("what is trained"), model)
     _add_batch(parser.add_argument_group("how it is trained"))
     _add_machines(parser.add_argument_group("where"))
     _add_limits(parser.add_argument_group("what the answer must meet"))
     _add_output(parser.add_argument_group("output"), formats)
 
 
-def _add_experiment(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("-m", "--model", required=True, metavar="NAME", help="a model of the zoo (gpuplanner models)")
+def _add_experiment(group: argparse._ArgumentGroup, model: str | None) -> None:
+    group.add_argument(
+        "-m", "--model", required=model is None, default=model, metavar="NAME", help="a model (gpuplanner models)"
+    )
     group.add_argument("-e", "--epochs", type=number, metavar="N", help="passes over the data set")
     group.add_argument("-d", "--dataset", metavar="NAME", help="a data set (gpuplanner datasets)")
     group.add_argument("--samples", type=count, metavar="N", help="samples per epoch, instead of a data set")
@@ -134,8 +138,23 @@ def add_choice_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def experiment_request(arguments: argparse.Namespace) -> ExperimentRequest:
+    """What is to be trained, from the flags and, below them, a training configuration. Raises InputError."""
+    request = _said(arguments)
+    if arguments.config is not None:
+        from planner.experiment.recipes.read import completed, read_training_config
+
+        request = completed(request, read_training_config(arguments.config))
+    numbers = (request.parameters, request.flops_per_sample, request.activation_bytes)
+    if not request.model and arguments.model is None and numbers == (None, None, None):
+        raise InputError(
+            "the following arguments are required: -m/--model (or --config FILE that names one, or --params)"
+        )
+    return request
+
+
+def _said(arguments: argparse.Namespace) -> ExperimentRequest:
     return ExperimentRequest(
-        model=arguments.model,
+        model=arguments.model or "",
         dataset=arguments.dataset,
         epochs=arguments.epochs,
         samples=arguments.samples,
@@ -156,6 +175,9 @@ def experiment_request(arguments: argparse.Namespace) -> ExperimentRequest:
         tuned=arguments.tuned,
         workers=arguments.workers,
         resume_epoch=arguments.resume_epoch,
+        parameters=arguments.params,
+        flops_per_sample=arguments.flops_per_sample,
+        activation_bytes=arguments.activation_bytes,
         tries=arguments.tries,
         pilot_epochs=arguments.pilot_epochs,
     )

@@ -46,18 +46,21 @@ class _Loads:
         self.work[machine] -= self.times[job][machine]
 
 
-def assign(times: Times, heads: Sequence[float], usd_per_s: Sequence[float]) -> list[list[int]]:
+def assign(
+    times: Times, heads: Sequence[float], usd_per_s: Sequence[float], *, thorough: bool = True
+) -> list[list[int]]:
     """The experiments of each machine, by index, unordered.
 
     ``times[j][i]`` seconds of experiment j on machine i, infinite where it does not fit; ``heads[i]`` seconds before
-    machine i's first; ``usd_per_s[i]`` what it costs while it runs. The makespan comes first, then the cost.
+    machine i's first; ``usd_per_s[i]`` what it costs while it runs. The makespan comes first, then the cost. Unless
+    ``thorough``, one list is built instead of several.
     Raises InputError where an experiment fits on no machine.
     """
     for job, row in enumerate(times):
         if not math.isfinite(min(row, default=math.inf)):
             raise InputError(f"experiment {job + 1} fits on no machine of the pool")
     best: _Loads | None = None
-    for tolerance in _TOLERANCES:
+    for tolerance in _TOLERANCES if thorough else _TOLERANCES[:1]:
         loads = _listed(times, heads, tolerance)
         _mend(loads)
         if best is None or loads.makespan() < best.makespan() * (1 - _GAIN):

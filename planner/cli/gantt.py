@@ -1,0 +1,71 @@
+"""A sweep's Gantt chart in characters: a row a machine, its experiments as blocks with their numbers."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from planner.plan.sweep import SweepPlan, Track
+from planner.units import format_duration
+
+SETUP, TAIL, IDLE, LIMIT = "░", "·", " ", "┊"
+BLOCKS = ("█", "▓")
+"""Neighbours on a machine take turns, so that their border shows."""
+
+LEGEND = f"{SETUP} set-up, {BLOCKS[0]}{BLOCKS[1]} experiments by number, {TAIL} until the P90, {LIMIT} deadline"
+_TICKS_S = (300, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000, 7776000)
+_LEAST_APART = 9
+_DAY_S = 86400.0
+
+
+def axis_line(span_s: float, width: int, now: datetime) -> str:
+    """Clock times over the bars, days where the sweep is long: as many as have room."""
+    step = next((tick for tick in _TICKS_S if tick * width / span_s >= _LEAST_APART), _TICKS_S[-1])
+    line = [" "] * (width + _LEAST_APART)
+    for index in range(int(span_s / step) + 1):
+        at = round(index * step / span_s * width)
+        moment = now + timedelta(seconds=index * step)
+        text = f"{moment:%a %H:%M}" if step < _DAY_S else f"{moment:%d %b}"
+        line[at : at + len(text)] = text
+    return "".join(line)[: width + _LEAST_APART].rstrip()
+
+
+def bar(track: Track, span_s: float, width: int, deadline_s: float | None = None) -> str:
+    """A machine's row: ``span_s`` seconds in ``width`` cells. Numbers count experiments from 1."""
+    cells = [IDLE] * width
+    if not track.used:
+        return "".join(_marked(cells, deadline_s, span_s)).rstrip()
+
+    def cell(seconds: float) -> int:
+        return min(width, round(seconds / span_s * width))
+
+    _fill(cells, 0, cell(track.head_s), SETUP)
+    for index, placed in enumerate(track.placed):
+        first, last = cell(placed.start_s), cell(placed.end_s)
+        _fill(cells, first, last, BLOCKS[index % len(BLOCKS)])
+        number = str(placed.experiment + 1)
+        if last - first >= len(number) + 2:
+            cells[first + 1 : first + 1 + len(number)] = number
+    _fill(cells, cell(track.end_s.p50), cell(track.end_s.p90), TAIL)
+    return "".join(_marked(cells, deadline_s, span_s)).rstrip()
+
+
+def span_of(plan: SweepPlan, deadline_s: float | None) -> float:
+    """Seconds that the chart covers: the slow end, and the deadline where that is not far off."""
+    end = plan.makespan_s.p90
+    return max(end, deadline_s) if deadline_s is not None and deadline_s <= 2 * end else end
+
+
+def _fill(cells: list[str], first: int, last: int, character: str) -> None:
+    cells[first:last] = character * (last - first)
+
+
+def _marked(cells: list[str], deadline_s: float | None, span_s: float) -> Sequence[str]:
+    if deadline_s is not None and 0 < deadline_s <= span_s:
+        at = min(len(cells) - 1, round(deadline_s / span_s * len(cells)))
+        if cells[at] in (IDLE, TAIL):
+            cells[at] = LIMIT
+    return cells
+
+
+def end_words(track: Track) -> str:
+    """When the machine is through, after the start."""
+    return format_duration(track.end_s.p50) if track.used else "not used"

@@ -1,0 +1,129 @@
+"""The experiments of a sweep: every combination of the values given for each setting.
+
+A setting is one of the experiment's own ('epochs', 'batch_size', 'model' ...), which changes time and memory, or a
+hyperparameter of the user's ('lr', 'seed'), which only tells runs apart.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+from planner.errors import InputError
+from planner.experiment.resolve import ExperimentRequest
+from planner.values import count, number, whole
+
+MOST_EXPERIMENTS = 2000
+MOST_OF_A_RANGE = 1000
+
+
+class Axis(NamedTuple):
+    """A setting and the values it takes."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+class Variant(NamedTuple):
+    """One experiment of a sweep: what tells it from the others, and the whole request."""
+
+    label: str
+    request: ExperimentRequest
+
+
+def _truth(text: str) -> bool:
+    folded = text.strip().lower()
+    if folded not in ("true", "false", "yes", "no", "1", "0"):
+        raise InputError(f"expected yes or no, not {text!r}")
+    return folded in ("true", "yes", "1")
+
+
+_SETTINGS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "model": ("model", str),
+    "dataset": ("dataset", str),
+    "epochs": ("epochs", number),
+    "samples": ("samples", count),
+    "tokens": ("tokens", count),
+    "steps": ("steps", count),
+    "batch_size": ("batch_size_per_gpu", whole),
+    "global_batch_size": ("global_batch_size", whole),
+    "grad_accum_steps": ("grad_accum_steps", whole),
+    "img_size": ("image_size", whole),
+    "seq_length": ("seq_length", whole),
+    "precision": ("precision", str),
+    "optimizer": ("optimizer", str),
+    "grad_ckpt": ("grad_checkpointing", _truth),
+    "zero": ("zero_stage", whole),
+    "lora_rank": ("lora_rank", whole),
+    "compile": ("compiled", _truth),
+    "channels_last": ("channels_last", _truth),
+    "tuned": ("tuned", _truth),
+    "workers": ("workers", whole),
+}
+
+
+def parse_axis(text: str) -> Axis:
+    """'lr=0.1,0.01' or 'seed=1..5'. Raises InputError."""
+    name, equals, values = text.partition("=")
+    if not equals or not name.strip():
+        raise InputError(f"cannot read {text!r}; write NAME=VALUE,VALUE or NAME=1..5, such as lr=0.1,0.01 or seed=1..5")
+    return axis(name, values.split(","))
+
+
+def axis(name: str, values: Iterable[str]) -> Axis:
+    """A setting with its values, ranges written out. Raises InputError where there are none."""
+    folded = name.strip().lower().replace("-", "_")
+    written = [value for text in values for value in _range(text.strip()) if value]
+    if not written:
+        raise InputError(f"{name.strip()} has no values")
+    return Axis(folded, tuple(dict.fromkeys(written)))
+
+
+def _range(text: str) -> list[str]:
+    """'1..3' is 1, 2, 3; anything else is itself."""
+    first, dots, last = text.partition("..")
+    if not dots or not (first.lstrip("-").isdecimal() and last.lstrip("-").isdecimal()):
+        return [text]
+    low, high = int(first), int(last)
+    if not low <= high < low + MOST_OF_A_RANGE:
+        raise InputError(f"the range {text} must go up, by at most {MOST_OF_A_RANGE} values")
+    return [str(value) for value in range(low, high + 1)]
+
+
+def with_settings(request: ExperimentRequest, settings: Mapping[str, str]) -> ExperimentRequest:
+    """The request with the experiment's own settings among ``settings``; other names change nothing in it."""
+    known = {}
+    for name, text in settings.items():
+        if name in _SETTINGS:
+            field, read = _SETTINGS[name]
+            try:
+                known[field] = read(text)
+            except InputError as error:
+                raise InputError(f"{name}: {error}") from error
+    return request._replace(**known)
+
+
+def variants(request: ExperimentRequest, axes: Sequence[Axis], repeat: int = 1) -> list[Variant]:
+    """Every combination, the first axis slowest; ``repeat`` of each. Raises InputError for too many."""
+    total = repeat
+    for one in axes:
+        total *= len(one.values)
+    if not 0 < total <= MOST_EXPERIMENTS:
+        raise InputError(f"a sweep has 1 to {MOST_EXPERIMENTS:,} experiments, not {total:,}")
+    found = []
+    for values in product(*(one.values for one in axes)):
+        settings = {one.name: value for one, value in zip(axes, values, strict=True)}
+        changed = with_settings(request, settings)
+        varied = [f"{one.name}={settings[one.name]}" for one in axes if len(one.values) > 1]
+        label = " ".join(varied) or request.model
+        found += [Variant(f"{label} #{copy}" if repeat > 1 else label, changed) for copy in range(1, repeat + 1)]
+    return found
+
+
+def free_names(axes: Iterable[Axis]) -> tuple[str, ...]:
+    """The settings that are the user's own and change no time."""
+    return tuple(one.name for one in axes if one.name not in _SETTINGS)
+
+
+def is_setting(name: str) -> bool:
+    """Whether the name is one of the experiment's own settings."""
+    return name in _SETTINGS

@@ -1,0 +1,88 @@
+"""A sweep asked and answered: the pool found, the experiments costed, the schedule, and its neighbours."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+from planner.errors import InputError
+from planner.experiment.experiment import Experiment
+from planner.experiment.resolve import resolve_experiment
+from planner.plan.planning import answer
+from planner.plan.question import Question
+from planner.plan.search import Limits
+from planner.plan.sweep import Order, SweepPlan, cost_of, plan_sweep
+from planner.plan.sweep_grid import Variant
+from planner.plan.sweep_options import PoolOption, Sooner, day_sooner, next_sooner, pool_options
+from planner.plan.sweep_pool import PoolEntry, pool_of
+from planner.plan.world import World
+
+
+class SweepQuestion(NamedTuple):
+    """The experiments, the pool (empty: the default one), and how they are ordered on a machine.
+
+    ``free_names`` are hyperparameters of the user's, which change no time.
+    """
+
+    variants: tuple[Variant, ...]
+    entries: tuple[PoolEntry, ...] = ()
+    max_rentals: int | None = None
+    order: Order = "shortest"
+    free_names: tuple[str, ...] = ()
+
+
+class Swept(NamedTuple):
+    """The answer; ``experiment`` is the first one. ``prices_as_of`` is the oldest price among the machines used."""
+
+    experiment: Experiment
+    plan: SweepPlan
+    options: tuple[PoolOption, ...]
+    limits: Limits
+    started_at: datetime
+    prices_as_of: str | None
+    assumptions: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def meets(self) -> bool:
+        """Whether the limits that were given are met with the confidence asked for."""
+        return self.plan.p_meets is None or self.plan.p_meets >= self.limits.confidence
+
+    @property
+    def day_sooner(self) -> Sooner | None:
+        return day_sooner(self.options, self.plan)
+
+    @property
+    def next_sooner(self) -> Sooner | None:
+        return next_sooner(self.options, self.plan)
+
+
+def sweep(asked: SweepQuestion, question: Question, world: World, now: datetime) -> Swept:
+    """Plan the sweep. Raises InputError for a bad experiment or pool, or where an experiment fits nowhere."""
+    if not asked.variants:
+        raise InputError("a sweep needs at least one experiment")
+    experiment = resolve_experiment(asked.variants[0].request)
+    answered = answer(experiment, question, world, now)
+    competition = answered.competition
+    pool = pool_of(asked.entries, experiment, question, world, now, answered, asked.max_rentals)
+    costing = cost_of(asked.variants, pool, world, competition.knowledge)
+    plan = plan_sweep(costing, pool, competition.limits, now, asked.order)
+    options = pool_options(costing, pool, plan, competition.limits, now, asked.order, asked.max_rentals)
+    offers = [track.machine.offer for track in plan.tracks if track.used and track.machine.offer is not None]
+    return Swept(
+        experiment=experiment,
+        plan=plan,
+        options=options,
+        limits=competition.limits,
+        started_at=now,
+        prices_as_of=min((offer.price_as_of for offer in offers), default=None),
+        assumptions=(*experiment.assumptions, *competition.assumptions, *_assumptions(asked)),
+        warnings=competition.warnings,
+    )
+
+
+def _assumptions(asked: SweepQuestion) -> Iterator[str]:
+    if asked.free_names:
+        names = ", ".join(asked.free_names)
+        yield f"{names} {'changes' if len(asked.free_names) == 1 else 'change'} neither time nor memory"
+    yield "a machine runs one experiment after the other, each on all its GPUs, and copies every data set once"
+    yield "how wrong the pace of a machine is holds for all that it runs: the ends of its experiments move together"
