@@ -60,7 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write(f"{'forgot' if forgotten else 'there was no profile'} {path}\n")
         return 0
     if arguments.words:
-        raise InputError(f"what is {arguments.words[0]!r}? show, clear, or a command of your own after --")
+        from planner.cli.profile_watch import run_watched
+
+        return run_watched(arguments, path)
     return _measure(arguments, path)
 
 
@@ -72,7 +74,7 @@ def _path() -> Path:
 
 
 def _measure(arguments: argparse.Namespace, path: Path) -> int:
-    session = Session(quick_look(cache_directory(), wait_s=None), path, lambda: datetime.now().astimezone())
+    session = open_session(path)
     seconds = arguments.max_seconds or (QUICK_S if arguments.quick else FULL_S)
     bars = ProgressBars()
     begin = time.monotonic()
@@ -91,6 +93,11 @@ def _measure(arguments: argparse.Namespace, path: Path) -> int:
         return EXIT_INTERRUPTED
     bars.close()
     return _show(path, arguments.output)
+
+
+def open_session(path: Path) -> Session:
+    """A session of measuring on this machine, whose full look waits for the driver."""
+    return Session(quick_look(cache_directory(), wait_s=None), path, lambda: datetime.now().astimezone())
 
 
 def _wanted(arguments: argparse.Namespace) -> Wanted:

@@ -51,7 +51,7 @@ class Session:
 
     def __init__(self, local: LocalMachine, path: Path, now: Callable[[], datetime]) -> None:
         self.path = path
-        self._now = now
+        self._clock = now
         self.document = _continued(path, machine_words(local)) or {
             "schema_version": SCHEMA_VERSION,
             "made_at": "",
@@ -62,9 +62,13 @@ class Session:
             "host": {},
         }
 
+    def now(self) -> str:
+        """The moment, as it is stored."""
+        return self._clock().isoformat(timespec="seconds")
+
     def save(self) -> None:
         """Write what is known so far. Raises InputError where it cannot be written."""
-        self.document["made_at"] = self._now().isoformat(timespec="seconds")
+        self.document["made_at"] = self.now()
         write_document(self.document, self.path)
 
     def measure(self, python: str, *, quick: bool, seconds: float, progress: Progress) -> None:
@@ -78,7 +82,7 @@ class Session:
         done, total = 0, None
         for line in lines_of(command, seconds):
             if line["kind"] == "device":
-                device = {**line, "measured_at": self._now().isoformat(timespec="seconds"), "measurements": []}
+                device = {**line, "measured_at": self.now(), "measurements": []}
                 del device["kind"]
                 done, total = 0, line.get("cases")
             elif line["kind"] == "rate":
@@ -131,7 +135,7 @@ class Session:
             low_s=low,
             high_s=high,
             steps=steps,
-            measured_at=self._now().isoformat(timespec="seconds"),
+            measured_at=self.now(),
             seq_length=model["seq_length"],
             image_size=model["image_size"],
             energy_j_per_step=None if joules is None or steps < 2 else joules / (steps - 1),
