@@ -8,10 +8,11 @@ from typing import Any
 
 from planner.cli.listing import add_listing_arguments, containing, first, write_records, write_table
 from planner.cli.table import Column
-from planner.errors import UnknownNameError
+from planner.errors import InputError, UnknownNameError
 from planner.hardware.accelerator import GIB, Accelerator
 from planner.hardware.catalog import accelerators, resolve
 from planner.units import UNKNOWN
+from planner.values import positive, up_to, whole
 
 _COLUMNS = (
     Column("key", width=24),
@@ -31,9 +32,22 @@ _WHAT = "accelerators; dense TFLOP/s, matrix rates with fp32 accumulation"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_listing_arguments(parser, "accelerator")
+    group = parser.add_argument_group("which card to buy")
+    group.add_argument("--for", dest="model", metavar="MODEL", help="rank cards for sale by what they train of it")
+    group.add_argument("--purchase-budget", type=positive, metavar="USD", help="the most a card may cost")
+    group.add_argument("-b", "--batch-size", type=whole, metavar="N", help="samples per GPU and pass")
+    group.add_argument("--precision", metavar="NAME", help="amp (default), bf16, fp16, fp32 ...")
+    group.add_argument("--country", metavar="CODE", help="electricity price of a country: DE, US-NY (default EU)")
+    group.add_argument("--electricity-price", type=up_to(100), metavar="USD", help="per kWh, instead of a country's")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.model is not None:
+        from planner.cli.cards import run_cards
+
+        return run_cards(arguments)
+    if arguments.purchase_budget is not None:
+        raise InputError("--purchase-budget wants to know what for: say --for MODEL, too")
     found, assumption = _found(arguments.name)
     shown = first(found, arguments.max_rows)
     if arguments.output in ("json", "csv"):

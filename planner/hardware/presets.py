@@ -101,8 +101,9 @@ def _shared_memory(gpu: str, ram_gb: float | None) -> float | None:
 
 
 class Preset(NamedTuple):
-    """A machine nobody said they own. ``purchase_usd`` is for all nodes; ``host_power_w`` is what one node draws at
-    the wall beside its accelerators; ``price_source`` says where the price stands and what in it is assumed."""
+    """A machine nobody said they own. ``purchase_usd`` is for all nodes, ``host_usd`` of it beside the priced parts;
+    ``host_power_w`` is what one node draws at the wall beside its accelerators; ``price_source`` says where the price
+    stands and what in it is assumed."""
 
     name: str
     place: Literal["laptop", "workstation", "cluster"]
@@ -112,6 +113,7 @@ class Preset(NamedTuple):
     price_as_of: str
     host_power_w: float
     note: str
+    host_usd: float = 0.0
 
 
 @cache
@@ -140,6 +142,7 @@ def _preset(row: dict[str, str]) -> Preset:
         price_as_of=row["price_as_of"],
         host_power_w=float(row["host_power_w"]),
         note=row["note"],
+        host_usd=float(row["host_usd"]),
     )
 
 

@@ -76,7 +76,7 @@ def gather(experiment: Experiment, question: Question, world: World, now: dateti
     """Everyone who may run the experiment under the question. Raises InputError for an unknown name in it."""
     where = resolve_where(question.where, world.providers())
     selection = parse_selection(question.gpus) if question.gpus is not None else None
-    electricity = _electricity(question, world.config)
+    electricity = electricity_of(question, world.config)
     hour_value = _hour_value(question, world.config)
     candidates = [
         *_owned(world, where, electricity, selection),
@@ -130,7 +130,8 @@ def _bounded(candidate: Candidate, question: Question) -> Candidate:
     return candidate._replace(blocked=f"it is {nodes} {'node' if nodes == 1 else 'nodes'}, not {question.num_nodes}")
 
 
-def _electricity(question: Question, config: Config) -> ElectricityPrice:
+def electricity_of(question: Question, config: Config) -> ElectricityPrice:
+    """The user's own price of a kilowatt-hour, or a country's. Raises UnknownNameError."""
     if question.electricity_usd_per_kwh is not None:
         return ElectricityPrice("", question.electricity_usd_per_kwh, "as you said", "--electricity-price")
     if question.country is None and config.electricity_usd_per_kwh is not None:

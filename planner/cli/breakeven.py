@@ -1,0 +1,303 @@
+"""``gpuplanner breakeven``: buy this card, that box, or rent, for this experiment."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from planner.cli.money import Currency, parse_currency
+from planner.cli.opened_world import opened_world
+from planner.cli.options import add_plan_arguments, experiment_request, question
+from planner.cli.plan_json import SCHEMA_VERSION, experiment_record
+from planner.cli.plot import Line, Point, plot
+from planner.cli.table import Column, markdown, render, styled, terminal_width, use_color
+from planner.errors import InputError, NothingFitsError
+from planner.experiment.experiment import Experiment
+from planner.experiment.resolve import describe, resolve_experiment
+from planner.plan.breakeven import CHANGES
+from planner.plan.buy_or_rent import (
+    DEFAULT_HOURS_PER_WEEK,
+    DEFAULT_MONTHS,
+    DEFAULT_PURCHASES,
+    Bought,
+    BuyOrRent,
+    Rent,
+    Terms,
+    buy_or_rent,
+)
+from planner.plan.sentence import machine_words
+from planner.plan.words import BUY_WORDS, place_of_offer
+from planner.units import UNKNOWN, format_duration, format_rate
+from planner.values import positive
+
+LONGEST_SHOWN_MONTHS = 240.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_plan_arguments(parser)
+    group = parser.add_argument_group("buying")
+    group.add_argument("--buy", metavar="CARDS", help="'RTX 4090, used RTX 3090, 4x RTX A6000' (a few common ones)")
+    group.add_argument(
+        "--hours-per-week", type=positive, default=DEFAULT_HOURS_PER_WEEK, metavar="H",
+        help="how long the first of them trains (40)",
+    )  # fmt: skip
+    group.add_argument("--runs-per-month", type=positive, metavar="N", help="the work, instead of hours of the first")
+    group.add_argument("--months", type=positive, default=DEFAULT_MONTHS, metavar="M", help="how far to look (36)")
+    group.add_argument(
+        "--card-price", action="append", default=[], metavar="CARD=USD", help="your price: 'RTX 4090=1900' (repeatable)"
+    )
+    group.add_argument("--host-price", type=positive, metavar="USD", help="the machine around the cards")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    now = datetime.now().astimezone()
+    currency = parse_currency(arguments.currency)
+    experiment = resolve_experiment(experiment_request(arguments))
+    found = buy_or_rent(experiment, question(arguments, now), terms_of(arguments), opened_world(arguments), now)
+    if arguments.output == "json":
+        json.dump(record(experiment, found), sys.stdout, indent=1, allow_nan=False)
+        sys.stdout.write("\n")
+    elif arguments.output == "csv":
+        _write_csv(found)
+    else:
+        as_markdown = arguments.output == "markdown"
+        sys.stdout.write("\n".join(lines(experiment, found, currency, as_markdown=as_markdown)) + "\n")
+    return 0 if any(one.owning is not None for one in found.bought) else NothingFitsError.exit_code
+
+
+def terms_of(arguments: argparse.Namespace) -> Terms:
+    """Raises InputError."""
+    if arguments.hours_per_week > 168:
+        raise InputError(f"--hours-per-week must be at most 168, not {arguments.hours_per_week:g}")
+    names = DEFAULT_PURCHASES
+    if arguments.buy is not None:
+        names = tuple(name.strip() for name in arguments.buy.split(",") if name.strip())
+        if not names:
+            raise InputError("--buy wants one or more cards separated by commas, such as 'RTX 4090, used RTX 3090'")
+    return Terms(
+        purchases=names,
+        hours_per_week=arguments.hours_per_week,
+        runs_per_month=arguments.runs_per_month,
+        months=arguments.months,
+        card_prices=tuple(arguments.card_price),
+        host_usd=arguments.host_price,
+    )
+
+
+def months_words(months: float) -> str:
+    """'16.3 mo', 'at once', 'never'; beyond 20 years it is never in practice."""
+    if months > LONGEST_SHOWN_MONTHS:
+        return "never"
+    return "at once" if months <= 0 else f"{months:.1f} mo"
+
+
+def rent_words(rent: Rent) -> str:
+    """'azure Standard_NC4as_T4_v3 (1× Tesla T4) in eastus, spot'."""
+    candidate, offer = rent.row.setting.candidate, rent.row.offer
+    if offer is None:
+        return candidate.name
+    place = place_of_offer(offer.region, offer.zone)
+    bought = BUY_WORDS.get(offer.purchase, offer.purchase)
+    return f"{candidate.provider} {candidate.instance_type} ({machine_words(candidate)}) in {place}, {bought}"
+
+
+def verdict(found: BuyOrRent, currency: Currency) -> str:
+    """What to do at the stated use, in one sentence, with the figures that decide."""
+    best = found.bought[0]
+    if best.owning is None:
+        return f"Rent: {best.purchase.name} cannot run it ({best.problem})."
+    months = found.terms.months
+    rented = found.rents[0].usd * found.runs_per_month * months
+    spent, left = best.spent_usd or 0.0, best.owning.value_usd(months)
+    against, even = best.against[0]
+    compared = (
+        f"{months:g} months cost {currency.show(spent)} with {best.purchase.name}, which would then sell for "
+        f"{currency.show(left)}, and {currency.show(rented)} rented ({rent_words(against)})"
+    )
+    if spent <= rented:
+        return f"Buy {best.purchase.name}: it pays from {months_words(even.months)} on; {compared}."
+    if spent - left <= rented:
+        return f"Buy {best.purchase.name} if it will be sold: only less its resale it is the cheaper; {compared}."
+    return f"Rent: {compared}."
+
+
+def lines(experiment: Experiment, found: BuyOrRent, currency: Currency, *, as_markdown: bool) -> list[str]:
+    width, color = (10_000, False) if as_markdown else (terminal_width(), use_color())
+    text = [f"# {describe(experiment)}" if as_markdown else styled(describe(experiment), "bold", color)]
+    text += [*textwrap.wrap(f"Assumed: {'; '.join((*experiment.assumptions, *found.assumptions))}.", width), ""]
+    text += [*(styled(line, "bold", color) for line in textwrap.wrap(verdict(found, currency), width)), ""]
+    text += _shown(*_purchases(found, currency), as_markdown, color)
+    text += ["", *_rents(found, currency, width), ""]
+    text += [*_sources(found, width), ""]
+    if found.bought[0].owning is not None:
+        text += [f"Money spent, {found.bought[0].purchase.name}:", *_plot(found, currency), ""]
+        text += [f"Months until {found.bought[0].purchase.name} pays against {rent_words(found.rents[0])}:"]
+        text += _shown(*_sensitivity(found), as_markdown, color)
+    return text
+
+
+def _shown(columns: Sequence[Column], cells: Sequence[Sequence[str]], as_markdown: bool, color: bool) -> list[str]:
+    return markdown(columns, cells) if as_markdown else render(columns, cells, color=color)
+
+
+def _purchases(found: BuyOrRent, currency: Currency) -> tuple[list[Column], list[list[str]]]:
+    columns = [
+        Column("buy", width=18), Column("price", "right"), Column("seen", "right"), Column("samples/s", "right"),
+        Column("a run", "right"), Column("kWh", "right"), Column("electr.", "right"), Column("h/week", "right"),
+        Column("pays from", "right"), Column("resold", "right"), Column(f"{found.terms.months:g} mo", "right"),
+    ]  # fmt: skip
+    return columns, [_purchase_cells(one, currency) for one in found.bought]
+
+
+def _purchase_cells(one: Bought, currency: Currency) -> list[str]:
+    purchase = one.purchase
+    front = [purchase.name, currency.show(purchase.usd), purchase.card.as_of or purchase.card.condition]
+    if one.owning is None or one.time_s is None:
+        return [*front, one.problem, *[UNKNOWN] * 7]
+    even = one.against[0][1]
+    busy = one.hours_per_week or 0.0
+    return [
+        *front, format_rate(one.samples_per_s.p50 if one.samples_per_s else None), format_duration(one.time_s.p50),
+        UNKNOWN if one.energy_kwh is None else f"{one.energy_kwh:.1f}", currency.show(one.owning.run_usd),
+        f"{busy:.0f}" + ("!" if busy > 168 else ""), months_words(even.months), months_words(even.months_after_resale),
+        currency.show(one.spent_usd),
+    ]  # fmt: skip
+
+
+def _rents(found: BuyOrRent, currency: Currency, width: int) -> Iterator[str]:
+    """What renting costs, and from when on the first purchase pays against each."""
+    for rent, even in found.bought[0].against or [(rent, None) for rent in found.rents]:
+        pays = "" if even is None else f"; {found.bought[0].purchase.name} pays from {months_words(even.months)}"
+        runs = "" if even is None or not math.isfinite(even.runs) else f" ({even.runs:,.0f} runs)"
+        text = (
+            f"Rent, {rent.label}: {rent_words(rent)}: {currency.show(rent.usd)} and {format_duration(rent.time_s)} "
+            f"a run{pays}{runs}."
+        )
+        yield from textwrap.wrap(text, width, subsequent_indent="  ")
+
+
+def _sources(found: BuyOrRent, width: int) -> Iterator[str]:
+    text = "; ".join(f"{one.purchase.name}: {one.purchase.source}" for one in found.bought)
+    notes = "pays from: months until less was spent than on the cheapest rent; resold: less what it would sell for"
+    yield from textwrap.wrap(f"{notes}; !: busier than a week is long. Prices: {text}.", width)
+
+
+def _plot(found: BuyOrRent, currency: Currency) -> list[str]:
+    first, runs, end = found.bought[0], found.runs_per_month, found.terms.months
+    owning = first.owning
+    if owning is None:
+        return []
+    drawn = [Line("less resale", "·", lambda month: owning.spent_usd(month, runs) - owning.value_usd(month))]
+    marks = "+x*"
+    for mark, (rent, _) in zip(marks, first.against, strict=False):
+        drawn.append(Line(f"rent, {rent.label}", mark, _rent_line(rent, runs)))
+    drawn.append(Line("buy", "●", lambda month: owning.spent_usd(month, runs)))
+    points = [
+        Point(even.months, owning.spent_usd(even.months, runs)) for _, even in first.against if even.months <= end
+    ]
+    highest = 1.6 * owning.spent_usd(end, runs)
+    clipped = [line._replace(at=_below(line, highest)) for line in drawn]
+    return plot(clipped, points, end, currency.show, "months", width=max(40, min(96, terminal_width() - 16)))
+
+
+def _rent_line(rent: Rent, runs_per_month: float) -> Callable[[float], float]:
+    return lambda month: rent.usd * runs_per_month * month
+
+
+def _below(line: Line, highest: float) -> Callable[[float], float]:
+    return lambda month: value if (value := line.at(month)) <= highest else math.nan
+
+
+def _sensitivity(found: BuyOrRent) -> tuple[list[Column], list[list[str]]]:
+    columns = [Column("h/week", "right"), *(Column(change, "right") for change in CHANGES)]
+    return columns, [[f"{row.hours_per_week:g}", *map(months_words, row.months)] for row in found.sensitivity]
+
+
+def record(experiment: Experiment, found: BuyOrRent) -> dict[str, Any]:
+    """JSON: months and runs that are never reached are null."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "experiment": experiment_record(experiment),
+        "assumptions": [*experiment.assumptions, *found.assumptions],
+        "verdict": verdict(found, Currency()),
+        "runs_per_month": found.runs_per_month,
+        "months": found.terms.months,
+        "rents": [_rent_record(rent) for rent in found.rents],
+        "purchases": [_bought_record(one, found) for one in found.bought],
+        "sensitivity": [
+            {"hours_per_week": row.hours_per_week, **dict(zip(CHANGES, map(_finite, row.months), strict=True))}
+            for row in found.sensitivity
+        ],
+    }
+
+
+def _rent_record(rent: Rent) -> dict[str, Any]:
+    candidate, offer = rent.row.setting.candidate, rent.row.offer
+    return {
+        "label": rent.label,
+        "provider": candidate.provider,
+        "instance_type": candidate.instance_type,
+        "region": offer.region if offer else None,
+        "purchase": candidate.purchase(offer),
+        "run_usd": rent.usd,
+        "run_s": rent.time_s,
+        "price_as_of": offer.price_as_of if offer else None,
+    }
+
+
+def _bought_record(one: Bought, found: BuyOrRent) -> dict[str, Any]:
+    purchase, owning = one.purchase, one.owning
+    return {
+        "name": purchase.name,
+        "problem": one.problem or None,
+        "accelerator": purchase.machine.accelerator.key,
+        "num_gpus": purchase.machine.num_gpus,
+        "purchase_usd": purchase.usd,
+        "host_usd": purchase.host_usd,
+        "condition": purchase.card.condition,
+        "price_as_of": purchase.card.as_of,
+        "price_source": purchase.source,
+        "samples_per_s": one.samples_per_s._asdict() if one.samples_per_s else None,
+        "time_s": one.time_s._asdict() if one.time_s else None,
+        "energy_kwh": one.energy_kwh,
+        "run_usd": owning.run_usd if owning else None,
+        "hours_per_week": one.hours_per_week,
+        "spent_usd": one.spent_usd,
+        "value_usd": owning.value_usd(found.terms.months) if owning else None,
+        "against": [
+            {
+                **_rent_record(rent),
+                "runs": _finite(even.runs),
+                "months": _finite(even.months),
+                "months_after_resale": _finite(even.months_after_resale),
+            }
+            for rent, even in one.against
+        ],
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _write_csv(found: BuyOrRent) -> None:
+    import csv
+
+    rows = []
+    for one in found.bought:
+        flat = _bought_record(one, found)
+        against = flat.pop("against")
+        for name in ("samples_per_s", "time_s"):
+            value = flat.pop(name)
+            flat[f"{name}_p50"] = value["p50"] if value else None
+        rows.append({**flat, **(against[0] if against else {})} if against else flat)
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    writer = csv.DictWriter(sys.stdout, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)

@@ -1,0 +1,137 @@
+"""``gpuplanner gpus --for MODEL``: which card to buy for it, by what a dollar and a kilowatt-hour train."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import textwrap
+from datetime import datetime
+from typing import Any
+
+from planner.cli.listing import first, write_records, write_table
+from planner.cli.table import Column, terminal_width
+from planner.errors import InputError, NothingFitsError
+from planner.experiment.experiment import Experiment
+from planner.experiment.resolve import ExperimentRequest, resolve_experiment
+from planner.hardware.accelerator import Accelerator
+from planner.hardware.catalog import resolve
+from planner.plan.buy_or_rent import Bought, Terms, cards_for, per_dollar
+from planner.plan.purchase import card_price, sold_singly
+from planner.plan.question import Question
+from planner.plan.sentence import short_name
+from planner.plan.world import open_world
+from planner.profiler.this_machine import find_this_machine, store_path
+from planner.units import GIB, UNKNOWN, format_bytes, format_rate
+
+_COLUMNS = (
+    Column("card", width=22),
+    Column("price", "right"),
+    Column("is", width=8),
+    Column("seen", "right"),
+    Column("used", "right"),
+    Column("GiB", "right"),
+    Column("needs", "right"),
+    Column("batch", "right"),
+    Column("samples/s", "right"),
+    Column("per $1000", "right"),
+    Column("per kWh", "right"),
+    Column("ev", width=18),
+)
+
+
+def run_cards(arguments: argparse.Namespace) -> int:
+    experiment = _experiment(arguments)
+    question = Question(country=arguments.country, electricity_usd_per_kwh=arguments.electricity_price)
+    terms = Terms(purchase_budget_usd=arguments.purchase_budget)
+    world, today = open_world(find_this_machine(), store_path()), datetime.now().date()
+    found = cards_for(experiment, question, terms, world, today, _named(arguments))
+    if not found:
+        raise NothingFitsError("no card with a known price costs so little; gpuplanner gpus lists all that are known")
+    shown = first(found, arguments.max_rows)
+    if arguments.output in ("json", "csv"):
+        write_records("cards", [_record(one) for one in shown], arguments.output)
+    else:
+        sys.stdout.write(f"{experiment.workload.name} · {experiment.precision} · one card\n")
+        write_table(_COLUMNS, [_cells(one) for one in shown], len(found), "cards with a known price", arguments.output)
+        sys.stdout.write("\n".join(_notes(shown)) + "\n")
+    return 0 if any(not one.problem for one in found) else NothingFitsError.exit_code
+
+
+def _experiment(arguments: argparse.Namespace) -> Experiment:
+    """One step is enough: rates do not depend on how long it trains. Raises InputError."""
+    request = ExperimentRequest(
+        model=arguments.model, batch_size_per_gpu=arguments.batch_size, precision=arguments.precision, steps=1.0
+    )
+    return resolve_experiment(request)
+
+
+def _named(arguments: argparse.Namespace) -> list[Accelerator]:
+    """The cards that are named, one a word group; none is all. Raises InputError."""
+    if not arguments.name:
+        return []
+    device = resolve(" ".join(arguments.name)).accelerator
+    if not sold_singly(device) or card_price(device) is None:
+        raise InputError(f"no price of a card {device.name} is known")
+    return [device]
+
+
+def _cells(one: Bought) -> tuple[str, ...]:
+    device, card = one.purchase.machine.accelerator, one.purchase.card
+    used = card_price(device, "used")
+    memory = f"{device.memory_bytes / GIB:.0f}" if device.memory_bytes is not None else UNKNOWN
+    front = (
+        short_name(device.name), f"${card.usd:,.0f}", card.condition, card.as_of or UNKNOWN,
+        UNKNOWN if used is None else f"${used.usd:,.0f}", memory, format_bytes(one.memory_bytes).removesuffix(" GiB"),
+    )  # fmt: skip
+    if one.problem or one.samples_per_s is None:
+        return (*front, UNKNOWN, "too small", UNKNOWN, UNKNOWN, "")
+    return (
+        *front,
+        f"{one.batch_size_per_gpu:,}",
+        format_rate(one.samples_per_s.p50),
+        format_rate(per_dollar(one) * 1000),
+        UNKNOWN if one.power_w is None else f"{_per_kwh(one):,.0f}",
+        one.evidence.replace("_", " "),
+    )
+
+
+def _per_kwh(one: Bought) -> float:
+    """Samples for each kilowatt-hour at the wall, host included."""
+    rate = one.samples_per_s.p50 if one.samples_per_s is not None else 0.0
+    return rate * 3.6e6 / (one.power_w or 1.0)
+
+
+def _notes(shown: list[Bought]) -> list[str]:
+    sources = dict.fromkeys(one.purchase.card.source for one in shown)
+    text = (
+        "by samples/s for a dollar of the card, best first; shop: seen in shops, launch: the price when it came out; "
+        f"per kWh: samples at the wall, host included. Prices: {'; '.join(sources)}."
+    )
+    return textwrap.wrap(text, terminal_width())
+
+
+def _record(one: Bought) -> dict[str, Any]:
+    device, card = one.purchase.machine.accelerator, one.purchase.card
+    used = card_price(device, "used")
+    fits = not one.problem and one.samples_per_s is not None
+    return {
+        "key": device.key,
+        "name": device.name,
+        "fits": fits,
+        "memory_bytes": device.memory_bytes,
+        "memory_required_bytes": one.memory_bytes,
+        "batch_size_per_gpu": one.batch_size_per_gpu,
+        "samples_per_s_p10": one.samples_per_s.p10 if one.samples_per_s else None,
+        "samples_per_s_p50": one.samples_per_s.p50 if one.samples_per_s else None,
+        "samples_per_s_p90": one.samples_per_s.p90 if one.samples_per_s else None,
+        "samples_per_s_per_usd": per_dollar(one) if fits else None,
+        "samples_per_kwh": _per_kwh(one) if fits and one.power_w else None,
+        "price_usd": card.usd,
+        "price_condition": card.condition,
+        "price_as_of": card.as_of,
+        "price_source": card.source,
+        "used_price_usd": used.usd if used else None,
+        "used_price_as_of": used.as_of if used else None,
+        "power_w": one.power_w,
+        "evidence": one.evidence or None,
+    }

@@ -1,0 +1,108 @@
+"""When a machine pays for itself: the money of owning against renting for the same runs, over runs and months.
+
+Owning costs the purchase and, each run, electricity; renting costs each run its bill. With ``r`` runs a month, price
+``P``, electricity ``e`` and rent ``c`` a run, owning has paid for itself after ``P / (c - e)`` runs, which is
+``P / (r * (c - e))`` months. Less resale: a machine loses the same share of its value every month, so that
+``resale_share`` is left after ``lifetime_months``; owning then costs ``P - P * s ** (m / L) + m * r * e`` up to month
+``m``, and pays from where that falls below ``m * r * c`` for good. docs/decisions.md works a case by hand.
+"""
+
+import math
+from typing import NamedTuple
+
+from planner.units import SECONDS_PER_HOUR
+
+WEEKS_PER_MONTH = 365.25 / 7 / 12
+_FURTHEST_MONTHS = 600.0
+
+
+class Owning(NamedTuple):
+    """A machine that might be bought: ``purchase_usd`` for all of it, what a run costs and how long it takes on it."""
+
+    purchase_usd: float
+    run_usd: float
+    run_s: float
+    resale_share: float
+    lifetime_months: float
+
+    def value_usd(self, months: float) -> float:
+        """What it would sell for after ``months``."""
+        return float(self.purchase_usd * self.resale_share ** (months / self.lifetime_months))
+
+    def runs_per_month(self, hours_per_week: float) -> float:
+        """How many runs the machine makes in a month of that much use."""
+        return hours_per_week * WEEKS_PER_MONTH * SECONDS_PER_HOUR / self.run_s
+
+    def hours_per_week(self, runs_per_month: float) -> float:
+        """How busy that many runs keep the machine; above 168 it cannot keep up."""
+        return runs_per_month * self.run_s / SECONDS_PER_HOUR / WEEKS_PER_MONTH
+
+    def spent_usd(self, months: float, runs_per_month: float) -> float:
+        """Money out of the pocket up to then."""
+        return self.purchase_usd + months * runs_per_month * self.run_usd
+
+
+class BreakEven(NamedTuple):
+    """From when on owning is the cheaper; infinite where never. ``months_after_resale`` counts what it sells for."""
+
+    runs: float
+    months: float
+    months_after_resale: float
+
+
+def break_even(owning: Owning, rent_run_usd: float, runs_per_month: float) -> BreakEven:
+    """Against a rent of ``rent_run_usd`` a run."""
+    saved = rent_run_usd - owning.run_usd
+    runs = owning.purchase_usd / saved if saved > 0 else math.inf
+    months = runs / runs_per_month if runs_per_month > 0 else math.inf
+    return BreakEven(runs, months, _after_resale(owning, saved * runs_per_month))
+
+
+def _after_resale(owning: Owning, saved_a_month: float) -> float:
+    """The month from which what is saved stays above what the machine has lost in value.
+
+    The loss rises ever slower, so that the two cross once, after month 0; where the savings are above the loss from the
+    beginning, it pays at once.
+    """
+    if saved_a_month <= 0 or owning.purchase_usd <= 0:
+        return 0.0 if owning.purchase_usd <= 0 < saved_a_month else math.inf
+
+    def lost(months: float) -> float:
+        return owning.purchase_usd - owning.value_usd(months)
+
+    low, high = 0.0, 1.0
+    while saved_a_month * high < lost(high):
+        low, high = high, high * 2
+        if high > _FURTHEST_MONTHS:
+            return math.inf
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if saved_a_month * middle >= lost(middle) else (middle, high)
+    return high if high > 1e-6 else 0.0
+
+
+class Sensitivity(NamedTuple):
+    """Months to break even at one use of the machine, as things are and where one of them is otherwise."""
+
+    hours_per_week: float
+    months: tuple[float, ...]
+
+
+CHANGES = ("as assumed", "price −20 %", "price +20 %", "rent −30 %", "rent +30 %", "electricity ×2")
+
+
+def sensitivity(owning: Owning, rent_run_usd: float, uses: tuple[float, ...]) -> tuple[Sensitivity, ...]:
+    """A row a use in hours a week, a column a change."""
+    price, power = owning.purchase_usd, owning.run_usd
+    changed = (
+        (owning, rent_run_usd),
+        (owning._replace(purchase_usd=price * 0.8), rent_run_usd),
+        (owning._replace(purchase_usd=price * 1.2), rent_run_usd),
+        (owning, rent_run_usd * 0.7),
+        (owning, rent_run_usd * 1.3),
+        (owning._replace(run_usd=power * 2), rent_run_usd),
+    )
+    return tuple(
+        Sensitivity(use, tuple(break_even(own, rent, own.runs_per_month(use)).months for own, rent in changed))
+        for use in uses
+    )

@@ -1,0 +1,289 @@
+"""Buy or rent: the machines one might buy, each on this experiment, against what renting it costs."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, datetime
+from typing import NamedTuple
+
+from planner.errors import InputError, NothingFitsError
+from planner.experiment.experiment import Experiment
+from planner.hardware.accelerator import Accelerator
+from planner.hardware.catalog import accelerators
+from planner.hardware.selection import resolve_count
+from planner.plan.breakeven import BreakEven, Owning, Sensitivity, break_even, sensitivity
+from planner.plan.candidates import Candidate
+from planner.plan.config import OwnershipTerms
+from planner.plan.cost import cents
+from planner.plan.electricity import ElectricityPrice
+from planner.plan.owned import owned_candidate
+from planner.plan.ownership import Ownership, wall_power_w
+from planner.plan.planning import Answer, answer
+from planner.plan.purchase import CardPrice, Purchase, card_price, described_purchase, purchase_of, sold_singly
+from planner.plan.question import Question
+from planner.plan.recommend import recommend
+from planner.plan.search import Limits, Row, meets
+from planner.plan.timeline import timeline
+from planner.plan.world import World, electricity_of
+from planner.throughput.step import StepModel
+from planner.units import SECONDS_PER_HOUR, Interval
+
+DEFAULT_PURCHASES = ("RTX 4090", "RTX 5090", "used RTX 3090", "4x RTX A6000")
+DEFAULT_HOURS_PER_WEEK = 40.0
+DEFAULT_MONTHS = 36.0
+SOLD_YEARS = 4
+"""How long a card is taken to be sold at about its launch price (assumption)."""
+
+USES = (5.0, 10.0, 20.0, 40.0, 80.0, 168.0)
+
+
+class Terms(NamedTuple):
+    """What the user says of buying. The work is ``runs_per_month``, or what the first purchase does in
+    ``hours_per_week``; it is the same for all."""
+
+    purchases: tuple[str, ...] = DEFAULT_PURCHASES
+    hours_per_week: float = DEFAULT_HOURS_PER_WEEK
+    runs_per_month: float | None = None
+    months: float = DEFAULT_MONTHS
+    card_prices: tuple[str, ...] = ()
+    host_usd: float | None = None
+    purchase_budget_usd: float | None = None
+
+
+class Rent(NamedTuple):
+    """A rented row by what it is here: 'cheapest', 'on demand' or 'as fast'; ``usd`` and seconds a run."""
+
+    label: str
+    row: Row
+    usd: float
+    time_s: float
+
+
+class Bought(NamedTuple):
+    """A purchase on this experiment. ``problem`` says why it cannot run it (the figures are then None).
+
+    ``samples_per_s`` and ``time_s`` are of one run, ``energy_kwh`` at the wall; ``hours_per_week`` is how busy the work
+    keeps it; ``against`` has the break-even against each rent, ``as_fast`` the cheapest rent that is no slower;
+    ``spent_usd`` is money out by the horizon.
+    """
+
+    purchase: Purchase
+    problem: str
+    owning: Owning | None = None
+    samples_per_s: Interval | None = None
+    time_s: Interval | None = None
+    power_w: float | None = None
+    energy_kwh: float | None = None
+    memory_bytes: float | None = None
+    batch_size_per_gpu: int | None = None
+    evidence: str = ""
+    hours_per_week: float | None = None
+    against: tuple[tuple[Rent, BreakEven], ...] = ()
+    spent_usd: float | None = None
+
+
+class BuyOrRent(NamedTuple):
+    """Purchases in order of what they have cost at the horizon, rents for all, and the first purchase's sensitivity."""
+
+    terms: Terms
+    runs_per_month: float
+    electricity: ElectricityPrice
+    bought: tuple[Bought, ...]
+    rents: tuple[Rent, ...]
+    sensitivity: tuple[Sensitivity, ...]
+    assumptions: tuple[str, ...]
+
+
+def buy_or_rent(experiment: Experiment, question: Question, terms: Terms, world: World, now: datetime) -> BuyOrRent:
+    """Raises InputError for what cannot be read, NothingFitsError where nothing can be rented for the experiment."""
+    purchases = [_purchase(text, terms) for text in terms.purchases]
+    answered = answer(experiment, _to_rent(question), world, now)
+    electricity = electricity_of(question, world.config)
+    model = StepModel(experiment, answered.competition.knowledge)
+    rents = tuple(_rents(answered))
+    if not rents:
+        raise NothingFitsError("nothing that this experiment can be run on is rented out; gpuplanner estimate says why")
+    machines = [_on_this(experiment, model, one, electricity, world.config.ownership) for one in purchases]
+    runs = _work(machines, terms)
+    bought = [_compared(one, answered, rents, runs, terms.months) for one in machines]
+    bought.sort(key=lambda one: (one.problem != "", one.spent_usd or 0.0))
+    table = sensitivity(bought[0].owning, rents[0].usd, USES) if bought[0].owning is not None else ()
+    assumed = tuple(_assumptions(terms, runs, world.config.ownership, electricity))
+    return BuyOrRent(terms, runs, electricity, tuple(bought), rents, table, assumed)
+
+
+def _work(machines: Sequence[Bought], terms: Terms) -> float:
+    """Runs a month: as said, or what the first machine that can run it does in its hours a week. Raises InputError."""
+    if terms.runs_per_month is not None:
+        return terms.runs_per_month
+    first = next((one.owning for one in machines if one.owning is not None), None)
+    if first is None:
+        raise NothingFitsError(f"the experiment runs on none of them: {machines[0].problem}")
+    return first.runs_per_month(terms.hours_per_week)
+
+
+def _compared(one: Bought, answered: Answer, rents: Sequence[Rent], runs_per_month: float, months: float) -> Bought:
+    if one.owning is None:
+        return one
+    as_fast = _as_fast(answered, one.owning.run_s)
+    against = [*rents, *([as_fast] if as_fast is not None and as_fast.row not in [rent.row for rent in rents] else [])]
+    owning = one.owning
+    return one._replace(
+        hours_per_week=owning.hours_per_week(runs_per_month),
+        against=tuple((rent, break_even(owning, rent.usd, runs_per_month)) for rent in against),
+        spent_usd=cents(owning.spent_usd(months, runs_per_month)) / 100,
+    )
+
+
+def cards_for(
+    experiment: Experiment,
+    question: Question,
+    terms: Terms,
+    world: World,
+    today: date,
+    devices: Sequence[Accelerator] = (),
+) -> list[Bought]:
+    """Single cards with a known price within the budget, by samples/s for each dollar of the card.
+
+    A launch price counts as one for some years only: after them the card is no longer sold for it, if at all.
+    """
+    electricity = electricity_of(question, world.config)
+    model = StepModel(experiment)
+    found = []
+    for device in devices or accelerators().values():
+        card = card_price(device) if sold_singly(device) and device.trains else None
+        if card is None or (not devices and _is_history(card, today)):
+            continue
+        if terms.purchase_budget_usd is not None and card.usd > terms.purchase_budget_usd:
+            continue
+        purchase = purchase_of(device, 1, card, terms.host_usd)
+        found.append(_on_this(experiment, model, purchase, electricity, world.config.ownership))
+    return sorted(found, key=lambda one: (one.problem != "", -per_dollar(one)))
+
+
+def _is_history(card: CardPrice, today: date) -> bool:
+    """Whether the only price known is that of a launch long ago."""
+    return card.condition == "launch" and (card.as_of is None or int(card.as_of[:4]) < today.year - SOLD_YEARS)
+
+
+def per_dollar(one: Bought) -> float:
+    """Samples a second for each dollar of the cards, without their host."""
+    rate = one.samples_per_s.p50 if one.samples_per_s is not None else 0.0
+    return rate / (one.purchase.usd - one.purchase.host_usd)
+
+
+def _purchase(text: str, terms: Terms) -> Purchase:
+    return described_purchase(text, _own_prices(terms.card_prices).get(_card_key(text)), terms.host_usd)
+
+
+def _card_key(text: str) -> tuple[bool, str]:
+    """Used or not, and the accelerator's key: a price said of a used card is not that of a new one."""
+    words = text.strip()
+    used = words.lower().startswith("used ")
+    resolution, _ = resolve_count(words[5:] if used else words)
+    return used, resolution.accelerator.key
+
+
+def _own_prices(texts: Sequence[str]) -> dict[tuple[bool, str], float]:
+    prices = {}
+    for text in texts:
+        name, equals, amount = text.rpartition("=")
+        try:
+            usd = float(amount)
+        except ValueError:
+            usd = 0.0
+        if not equals or not 0 < usd < 1e7:
+            raise InputError(f"--card-price wants a card and USD, such as 'RTX 4090=1900', not {text!r}")
+        prices[_card_key(name)] = usd
+    return prices
+
+
+def _to_rent(question: Question) -> Question:
+    """The same question of what is rented out; free notebooks are no rent."""
+    return question if question.where else question._replace(where=("cloud",))
+
+
+def _rented(answered: Answer) -> list[Row]:
+    """Rows that are rented out and meet the limits, the cheapest first."""
+    limits = answered.competition.limits
+    rows = (row for row in answered.ranking.rows if row.offer is not None and (not limits.given or meets(row, limits)))
+    return sorted(rows, key=lambda row: row.cost_usd)
+
+
+def _cheapest(answered: Answer, label: str, wanted: Callable[[Row], bool]) -> Rent | None:
+    for row in _rented(answered):
+        if wanted(row) and recommend([row], Limits(), answered.competition.named) is not None:
+            return Rent(label, row, row.cost_usd, row.time_s)
+    return None
+
+
+def _rents(answered: Answer) -> Iterator[Rent]:
+    """The cheapest run that is rented out, and the cheapest on demand where that is another."""
+    cheapest = _cheapest(answered, "cheapest", lambda row: True)
+    if cheapest is None:
+        return
+    yield cheapest
+    steady = _cheapest(answered, "on demand", lambda row: row.offer is not None and row.offer.purchase == "on_demand")
+    if steady is not None and steady.row is not cheapest.row:
+        yield steady
+
+
+def _as_fast(answered: Answer, run_s: float) -> Rent | None:
+    """The cheapest rent of a machine that is no slower."""
+    return _cheapest(answered, "as fast", lambda row: row.time_s <= run_s)
+
+
+def _on_this(
+    experiment: Experiment,
+    model: StepModel,
+    purchase: Purchase,
+    electricity: ElectricityPrice,
+    ownership: OwnershipTerms,
+) -> Bought:
+    step = model.estimate(purchase.machine)
+    if not step.fits or step.samples_per_s is None:
+        return Bought(purchase, step.reason or "it does not fit", memory_bytes=step.memory_required_bytes)
+    line = timeline(experiment, purchase.machine, step, rented=False)
+    candidate = _candidate(purchase, electricity, ownership)
+    hours = line.total.p50 / SECONDS_PER_HOUR
+    electricity_usd = candidate.tariff.charges[0].usd(line.total.p50)
+    run_usd = cents(electricity_usd) / 100 if electricity_usd is not None else 0.0
+    owning = Owning(purchase.usd, run_usd, line.total.p50, ownership.resale_share, ownership.lifetime_years * 12)
+    return Bought(
+        purchase,
+        "",
+        owning,
+        samples_per_s=step.samples_per_s,
+        time_s=line.total,
+        power_w=candidate.power_w,
+        energy_kwh=None if candidate.power_w is None else candidate.power_w * hours / 1000,
+        memory_bytes=step.memory_required_bytes,
+        batch_size_per_gpu=step.batch_size_per_gpu,
+        evidence=step.evidence,
+    )
+
+
+def _candidate(purchase: Purchase, electricity: ElectricityPrice, ownership: OwnershipTerms) -> Candidate:
+    power_w = wall_power_w(purchase.machine, "workstation", purchase.host_power_w)
+    return owned_candidate(
+        purchase.name,
+        "workstation",
+        purchase.machine,
+        Ownership(power_w, "board power plus host", purchase.usd, purchase.source, price_as_of=purchase.card.as_of),
+        electricity,
+        ownership,
+        hypothetical=True,
+    )
+
+
+def _assumptions(
+    terms: Terms, runs_per_month: float, ownership: OwnershipTerms, electricity: ElectricityPrice
+) -> Iterator[str]:
+    said = "--runs-per-month"
+    if terms.runs_per_month is None:
+        said = f"{terms.purchases[0]} at {terms.hours_per_week:g} hours a week: --hours-per-week, --runs-per-month"
+    yield f"{runs_per_month:.3g} runs a month ({said})"
+    yield f"electricity {electricity.usd_per_kwh:g} USD/kWh, {electricity.words} (--country, --electricity-price)"
+    yield (
+        f"a machine keeps {ownership.resale_share:.0%} of its price after {ownership.lifetime_years:g} years, "
+        "losing the same share every month ([ownership] in the configuration)"
+    )
+    yield "a rented run is billed as gpuplanner estimate bills it; prices stay as they are"
