@@ -7,6 +7,9 @@ from planner.plan.spot import SpotTime, interruption_time, segments
 from planner.plan.timeline import Timeline
 from planner.units import SECONDS_PER_HOUR, Interval
 
+_BISECTIONS = 24
+"""Seven digits of a rate that nobody knows to two."""
+
 
 def loss(line: Timeline, work_s: float, per_hour: float) -> SpotTime:
     """What interruptions at a rate add to ``work_s`` seconds of the run's work."""
@@ -63,14 +66,14 @@ def break_even_rate(line: Timeline, spot_usd_per_hour: float, on_demand_usd_per_
 
     0 where spot is no cheaper an hour; found by bisection, as the expected time grows with the rate.
     """
-    undisturbed = line.total.p50
+    undisturbed, work_s = line.total.p50, line.work.p50
     allowed_s = undisturbed * on_demand_usd_per_hour / spot_usd_per_hour - undisturbed
     if allowed_s <= 0:
         return 0.0
     low, high = 0.0, 1.0
-    while loss(line, line.work.p50, high).expected_s <= allowed_s:
+    while loss(line, work_s, high).expected_s <= allowed_s:
         low, high = high, high * 2
-    for _ in range(60):
+    for _ in range(_BISECTIONS):
         middle = (low + high) / 2
-        low, high = (middle, high) if loss(line, line.work.p50, middle).expected_s <= allowed_s else (low, middle)
+        low, high = (middle, high) if loss(line, work_s, middle).expected_s <= allowed_s else (low, middle)
     return low

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from planner.hardware.machine import Machine
-from planner.plan.search import ORDINARY_STACKS, Row
+from planner.plan.search import ORDINARY_STACKS, Row, Setting
 from planner.units import GIB, format_duration, format_money
 
 MODEST_MEMORY_BYTES = 24.5 * GIB
@@ -49,20 +49,22 @@ def verdict(rows: Sequence[Row], deadline_s: float | None = None) -> Verdict | N
 
 def _best(rows: Iterable[Row], deadline_s: float | None) -> dict[int, Row]:
     """Of each arrangement the cheapest row in time, or the quickest where none is, of those with ordinary PyTorch."""
-    levels: dict[int, int | None] = {}
-    best: dict[int, tuple[tuple[bool, float], Row]] = {}
+    levels: dict[Setting, int | None] = {}
+    limits_s = [_limit_s(level, deadline_s) for level in range(len(ARRANGEMENTS))]
+    best: dict[int, tuple[bool, float, Row]] = {}
     for row in rows:
-        key = id(row.setting)
-        if key not in levels:
-            levels[key] = arrangement_of(row.setting.candidate.machine)
-        level = levels[key]
-        if level is None or not row.setting.candidate.tariff.complete:
+        setting = row.setting
+        if setting not in levels:
+            candidate = setting.candidate
+            levels[setting] = arrangement_of(candidate.machine) if candidate.tariff.complete else None
+        level = levels[setting]
+        if level is None:
             continue
-        late = row.time_s > _limit_s(level, deadline_s)
+        late = row.time_s > limits_s[level]
         merit = (late, row.time_s if late else row.cost_usd)
-        if level not in best or merit < best[level][0]:
-            best[level] = (merit, row)
-    return {level: row for level, (_, row) in best.items()}
+        if level not in best or merit < best[level][:2]:
+            best[level] = (*merit, row)
+    return {level: row for level, (_, _, row) in best.items()}
 
 
 def arrangement_of(machine: Machine) -> int | None:
