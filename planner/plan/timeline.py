@@ -28,6 +28,9 @@ _STATE_BYTES_PER_PARAMETER = {"sgd": 8, "adafactor": 5, "adamw8bit": 6}
 _ADAM_STATE_BYTES_PER_PARAMETER = 12
 
 
+NO_TIME = Interval(0.0, 0.0, 0.0)
+
+
 class Timeline(NamedTuple):
     """A run's parts at P50, and the interval of the whole. Seconds.
 
@@ -42,7 +45,7 @@ class Timeline(NamedTuple):
     checkpoint_s: float
     checkpoints_s: float
     restore_s: float = 0.0
-    earlier: Interval = Interval(0.0, 0.0, 0.0)
+    earlier: Interval = NO_TIME
 
     @property
     def setup_s(self) -> float:
@@ -56,8 +59,12 @@ class Timeline(NamedTuple):
     @property
     def work(self) -> Interval:
         """Training and evaluation, earlier tries included: what an interruption can undo."""
-        ends = zip(self.training, self.evaluation, self.earlier, strict=True)
-        return Interval(*(sum(parts) for parts in ends))
+        training, evaluation, earlier = self.training, self.evaluation, self.earlier
+        return Interval(
+            training.p10 + evaluation.p10 + earlier.p10,
+            training.p50 + evaluation.p50 + earlier.p50,
+            training.p90 + evaluation.p90 + earlier.p90,
+        )
 
     @property
     def fixed_s(self) -> float:
@@ -100,7 +107,9 @@ def timeline(experiment: Experiment, machine: Machine, step: StepEstimate, *, re
         checkpoint_s=checkpoint_s,
         checkpoints_s=checkpoint_s * max(1, math.ceil(experiment.epochs - experiment.resume_epoch)),
         restore_s=state_bytes / arriving,
-        earlier=Interval(*((t + e) * given_up for t, e in zip(training, evaluation, strict=True))),
+        earlier=NO_TIME
+        if given_up == 0
+        else Interval(*((t + e) * given_up for t, e in zip(training, evaluation, strict=True))),
     )
 
 
