@@ -173,7 +173,7 @@ def _too_small(step: StepEstimate) -> str:
 def _add_offers(setting: Setting, limits: Limits, now: datetime, rows: list[Row], refusals: list[Refusal]) -> None:
     """A row or a refusal for each of the offers. What is done here is done thousands of times."""
     candidate = setting.candidate
-    num_nodes, limited = candidate.machine.num_nodes, limits.given
+    num_nodes, limited, credit_usd = candidate.machine.num_nodes, limits.given, candidate.tariff.credit_usd
     for offer in candidate.offers:
         run = setting.run(offer)
         if run.problem:
@@ -182,8 +182,8 @@ def _add_offers(setting: Setting, limits: Limits, now: datetime, rows: list[Row]
         total = run.extra_cents
         if offer is not None:
             total += cents(offer.usd_per_hour * num_nodes * run.billed_hours)
-        if candidate.tariff.credit_usd:
-            total = after_credit(total, candidate.tariff.credit_usd)
+        if credit_usd:
+            total = after_credit(total, credit_usd)
         p_meets = _p_meets(setting, offer, limits, now) if limited else None
         rows.append(Row(setting, offer, run.p50_s, total / 100, p_meets))
 
