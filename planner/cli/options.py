@@ -37,8 +37,15 @@ def add_plan_arguments(
 
 def _add_experiment(group: argparse._ArgumentGroup, model: str | None) -> None:
     group.add_argument(
-        "-m", "--model", required=model is None, default=model, metavar="NAME", help="a model (gpuplanner models)"
+        "-m", "--model", metavar="NAME", help="a model (gpuplanner models) or its file: docs/own-models.md"
     )
+    group.set_defaults(default_model=model)
+    group.add_argument(
+        "--config", metavar="FILE", help="a training configuration: TrainingArguments, axolotl, timm ..."
+    )
+    group.add_argument("--params", type=count, metavar="N", help="parameters of a model without a name (1.3B)")
+    group.add_argument("--flops-per-sample", type=count, metavar="N", help="its FLOPs, one forward pass (2.6T)")
+    group.add_argument("--activation-bytes", type=count, metavar="N", help="bytes a sample keeps for backward (40M)")
     group.add_argument("-e", "--epochs", type=number, metavar="N", help="passes over the data set")
     group.add_argument("-d", "--dataset", metavar="NAME", help="a data set (gpuplanner datasets)")
     group.add_argument("--samples", type=count, metavar="N", help="samples per epoch, instead of a data set")
@@ -144,12 +151,12 @@ def experiment_request(arguments: argparse.Namespace) -> ExperimentRequest:
         from planner.experiment.recipes.read import completed, read_training_config
 
         request = completed(request, read_training_config(arguments.config))
-    numbers = (request.parameters, request.flops_per_sample, request.activation_bytes)
-    if not request.model and arguments.model is None and numbers == (None, None, None):
-        raise InputError(
-            "the following arguments are required: -m/--model (or --config FILE that names one, or --params)"
-        )
-    return request
+    by_numbers = arguments.params or arguments.flops_per_sample or arguments.activation_bytes
+    if request.model or arguments.model is not None or by_numbers:
+        return request
+    if arguments.default_model is None:
+        raise InputError("the following arguments are required: -m/--model (or --config that names one, or --params)")
+    return request._replace(model=arguments.default_model)
 
 
 def _said(arguments: argparse.Namespace) -> ExperimentRequest:

@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeVar, get_args
 from planner.errors import InputError, UnknownNameError, near_misses
 from planner.experiment.experiment import Experiment, Optimizer, Precision
 from planner.units import format_count
-from planner.workloads.catalog import load_workload
+from planner.workloads.catalog import load_workload, names_a_file
 from planner.workloads.datasets import Dataset, dataset
 from planner.workloads.resize import at_image_size, at_seq_length
 from planner.workloads.workload import Workload
@@ -22,7 +22,11 @@ _MAX_AMOUNT = 1e18
 
 
 class ExperimentRequest(NamedTuple):
-    """What the user said, flag by flag; None is "not said". Counts are already numbers, names still text."""
+    """What the user said, flag by flag; None is "not said". Counts are already numbers, names still text.
+
+    ``parameters``, ``flops_per_sample`` and ``activation_bytes`` describe a model without a name; ``said`` is what a
+    training configuration contributed.
+    """
 
     model: str
     dataset: str | None = None
@@ -47,6 +51,10 @@ class ExperimentRequest(NamedTuple):
     resume_epoch: float = 0.0
     tries: int = 1
     pilot_epochs: float | None = None
+    parameters: float | None = None
+    flops_per_sample: float | None = None
+    activation_bytes: float | None = None
+    said: tuple[str, ...] = ()
 
 
 class _Work(NamedTuple):
@@ -62,8 +70,8 @@ def resolve_experiment(request: ExperimentRequest) -> Experiment:
     """The experiment the request describes. Raises InputError on unknown names, bad numbers and contradictions."""
     _check_numbers(request)
     _check_contradictions(request)
-    assumptions: list[str] = []
     workload = _workload(request)
+    assumptions = [*request.said, *_own_assumptions(request, workload)]
     _check_kind(request, workload)
     work = _work(request, workload, assumptions)
     precision = _choice("precision", request.precision, PRECISIONS)
@@ -104,12 +112,26 @@ def resolve_experiment(request: ExperimentRequest) -> Experiment:
 
 
 def _workload(request: ExperimentRequest) -> Workload:
+    if _by_numbers(request):
+        from planner.workloads.raw import raw_numbers, workload_of_numbers
+
+        numbers = raw_numbers(request.parameters, request.flops_per_sample, request.activation_bytes)
+        return workload_of_numbers(numbers, request.image_size, request.seq_length)
     workload = load_workload(request.model, request.seq_length)
     if request.image_size is not None and request.image_size != workload.image_size:
         workload = at_image_size(workload, request.image_size)
     if request.seq_length is not None and request.seq_length != workload.seq_length:
         workload = at_seq_length(workload, request.seq_length)
     return workload
+
+
+def _by_numbers(request: ExperimentRequest) -> bool:
+    """Whether the model is described by numbers; a name beside them contradicts."""
+    if request.parameters is None and request.flops_per_sample is None and request.activation_bytes is None:
+        return False
+    if request.model:
+        raise InputError(f"--model {request.model} and a model by numbers (--params ...) contradict each other")
+    return True
 
 
 def _check_kind(request: ExperimentRequest, workload: Workload) -> None:
@@ -200,6 +222,13 @@ def _size_assumptions(request: ExperimentRequest, workload: Workload) -> list[st
     if workload.seq_length is not None and request.seq_length is None:
         return [f"sequences of {workload.seq_length:,} tokens (--seq-length)"]
     return []
+
+
+def _own_assumptions(request: ExperimentRequest, workload: Workload) -> list[str]:
+    """What there is to say of a model that the user brought: which input and loss were traced, what was assumed."""
+    if not _by_numbers(request) and not names_a_file(request.model):
+        return []
+    return [f"{workload.name}: {note}" for note in workload.notes]
 
 
 def _software_assumptions(request: ExperimentRequest) -> list[str]:

@@ -147,7 +147,7 @@ class TestWork:
         self, monkeypatch: pytest.MonkeyPatch, amount: dict[str, Any]
     ) -> None:
         gpt2 = load_workload("gpt2")._replace(default_dataset=None)
-        monkeypatch.setattr(resolve, "load_workload", lambda name: gpt2)
+        monkeypatch.setattr(resolve, "load_workload", lambda name, seq_length: gpt2)
         experiment = resolved("gpt2", **amount)
         assert experiment.dataset is None
         assert experiment.epochs == 1
@@ -155,7 +155,7 @@ class TestWork:
 
     def test_a_model_without_a_data_set_needs_an_amount(self, monkeypatch: pytest.MonkeyPatch) -> None:
         gpt2 = load_workload("gpt2")._replace(default_dataset=None)
-        monkeypatch.setattr(resolve, "load_workload", lambda name: gpt2)
+        monkeypatch.setattr(resolve, "load_workload", lambda name, seq_length: gpt2)
         with pytest.raises(InputError, match="gpt2 has no default data set"):
             resolved("gpt2", epochs=1.0)
 

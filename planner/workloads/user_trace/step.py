@@ -60,11 +60,20 @@ class UserStep:
         if not all(name is not None and (open_ended or name in accepted) for name in names):
             return self.model(*inputs)
         named: dict[Any, Any] = dict(zip(names, inputs, strict=True))
-        if "labels" in accepted and "labels" not in named and "input_ids" in named:
-            named["labels"] = named["input_ids"]
+        if "labels" in accepted and "labels" not in named:
+            named.update(self._own_labels(inputs[0]))
         if "use_cache" in accepted:
             named.setdefault("use_cache", False)
         return self.model(**named)
+
+    def _own_labels(self, first: torch.Tensor) -> dict[str, torch.Tensor]:
+        """What a model of transformers takes as ``labels``, by the head its name ends with; nothing for others."""
+        kind = type(self.model).__name__
+        if kind.endswith(("LM", "LMHeadModel")) and first.dtype == torch.int64:
+            return {"labels": first}
+        if kind.endswith(("ForSequenceClassification", "ForImageClassification")):
+            return {"labels": self._empty((first.shape[0],), "int64")}
+        return {}
 
     # --- losses ---
 
@@ -101,9 +110,10 @@ class UserStep:
         tensors = [own] if isinstance(own, torch.Tensor) else list(_differentiable(output))
         if not tensors:
             raise CannotTraceError("step", "its output has no tensor that depends on the model's parameters")
-        if len(tensors) == 1 and tensors[0].dim() == 0:
+        scalars = [tensor for tensor in tensors if tensor.dim() == 0]
+        if len(scalars) == 1:  # alone, or beside the scores as in (scores, loss)
             self.said = "the model's own loss"
-            return tensors[0]
+            return scalars[0]
         return sum(self._assumed_loss(tensor) for tensor in tensors)
 
     def _assumed_loss(self, output: torch.Tensor) -> torch.Tensor:

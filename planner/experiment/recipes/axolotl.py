@@ -1,0 +1,79 @@
+"""axolotl's YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from planner.experiment.recipes.found import Found, Setter, as_text, model_name, number, optimizer, steps, switch, whole
+from planner.experiment.recipes.hf_arguments import precision
+from planner.experiment.recipes.sharding import deepspeed, fsdp
+
+MARKS = frozenset({"base_model", "micro_batch_size"})
+NAME = "axolotl"
+
+
+def read(content: Mapping[str, Any], found: Found) -> None:
+    found.read(content, _SETTERS, _WITHOUT_EFFECT)
+    precision(found, content)
+    if "steps" in found.values:
+        found.values.pop("epochs", None)
+    if content.get("adapter") in (None, ""):
+        found.values.pop("lora_rank", None)
+
+
+def _passed(found: Found, key: str, value: Any) -> None:
+    """Read together with other fields."""
+
+
+def _adapter(found: Found, key: str, value: Any) -> None:
+    """LoRA is planned; QLoRA's 4-bit weights are not: they need less memory than is said."""
+    if as_text(found, key, value) != "lora":
+        found.leave(f"{key}: {value}")
+
+
+def _quantized(found: Found, key: str, value: Any) -> None:
+    if value is True:
+        found.leave(key)
+
+
+def _checkpointing(found: Found, key: str, value: Any) -> None:
+    if isinstance(value, str) and value.lower() not in ("true", "false"):  # 'unsloth', 'offload'
+        found.leave(f"{key}: {value}")
+        value = True
+    switch("grad_checkpointing")(found, key, value)
+
+
+_SETTERS: Mapping[str, Setter] = {
+    "base_model": model_name,
+    "micro_batch_size": whole("batch_size_per_gpu"),
+    "gradient_accumulation_steps": whole("grad_accum_steps"),
+    "num_epochs": number("epochs"),
+    "max_steps": steps,
+    "sequence_len": whole("seq_length"),
+    "bf16": _passed,
+    "fp16": _passed,
+    "tf32": _passed,
+    "optimizer": optimizer,
+    "gradient_checkpointing": _checkpointing,
+    "torch_compile": switch("compiled"),
+    "adapter": _adapter,
+    "lora_r": whole("lora_rank"),
+    "load_in_4bit": _quantized,
+    "load_in_8bit": _quantized,
+    "fsdp": fsdp,
+    "deepspeed": deepspeed,
+    "dataloader_num_workers": whole("workers"),
+}
+_NAMES_WITHOUT_EFFECT = """
+    model_type tokenizer_type is_llama_derived_model strict dataset_prepared_path output_dir adapter_model
+    lora_alpha lora_dropout lora_target_linear lora_target_modules lora_fan_in_fan_out lora_modules_to_save
+    wandb_project wandb_entity wandb_watch wandb_name wandb_run_id wandb_log_model lr_scheduler learning_rate
+    train_on_inputs gradient_checkpointing_kwargs early_stopping_patience resume_from_checkpoint local_rank
+    logging_steps flash_attention xformers_attention sdp_attention warmup_steps warmup_ratio evals_per_epoch
+    eval_table_size eval_max_new_tokens saves_per_epoch save_steps eval_steps debug weight_decay special_tokens
+    seed chat_template hub_model_id fsdp_config pad_to_sequence_len sample_packing eval_sample_packing
+    trust_remote_code tokens group_by_length max_grad_norm adam_beta1 adam_beta2 adam_epsilon save_total_limit
+    save_first_step save_safetensors rope_theta logging
+"""
+_WITHOUT_EFFECT = frozenset(_NAMES_WITHOUT_EFFECT.split())
