@@ -17,6 +17,8 @@ _DRIVER_OVERHEAD_BYTES = 0.31 * GIB
 # Generations whose laptop parts go by the desktop part's name at the driver, with their cores per multiprocessor.
 _SHARED_NAMES = {"Pascal": 128, "Turing": 64}
 _POWER_TOLERANCE_W = 1.0
+_MIG = " MIG "
+_SLICES = 7
 
 
 class Conclusion(NamedTuple):
@@ -48,6 +50,7 @@ def conclude(host: HostFacts, gpus: tuple[GpuFacts, ...]) -> Conclusion:
             cpu_machine(cpu, host.vcpus, host.ram_bytes, name="this machine", whole_socket=alone), tuple(notes)
         )
     chosen = max(devices, key=lambda device: devices[device] * _rate(device))
+    shares = [share_of_gpu(gpu.name) for gpu in gpus]
     notes += [
         f"{count} x {device.name} in this machine beside the {chosen.name}: left out"
         for device, count in devices.items()
@@ -56,7 +59,7 @@ def conclude(host: HostFacts, gpus: tuple[GpuFacts, ...]) -> Conclusion:
     machine = Machine(
         name="this machine",
         accelerator=chosen,
-        num_gpus=devices[chosen],
+        num_gpus=devices[chosen] if min(shares) == 1.0 else max(shares),
         link=_link(chosen, devices[chosen], gpus),
         cpu=cpu,
         vcpus=host.vcpus,
@@ -71,6 +74,9 @@ def identify(gpu: GpuFacts, *, portable: bool = False) -> tuple[Accelerator | No
     None where the name is in no table or the GPU cannot train; the sentence then says why.
     """
     memory_gib = gpu.memory_bytes / GIB if gpu.memory_bytes is not None else None
+    name, part, _ = gpu.name.partition(_MIG)
+    if part:
+        return _slice_of(name, gpu)
     try:
         resolution = resolve(gpu.name)
         if resolution.assumption is not None and memory_gib is not None:
@@ -88,6 +94,22 @@ def identify(gpu: GpuFacts, *, portable: bool = False) -> tuple[Accelerator | No
     if limit_w is not None and (rated_w is None or abs(limit_w - rated_w) > _POWER_TOLERANCE_W):
         device = at_power_limit(device, limit_w)
     return device, resolution.assumption if device.key == resolution.accelerator.key else None
+
+
+def _slice_of(name: str, gpu: GpuFacts) -> tuple[Accelerator | None, str | None]:
+    """The whole accelerator behind a MIG slice: the machine then has a fraction of it."""
+    whole, sentence = identify(GpuFacts(name))
+    if whole is None:
+        return None, sentence
+    return whole, f"this machine has the slice {gpu.name} of a partitioned GPU: rates and memory are that share's"
+
+
+def share_of_gpu(name: str) -> float:
+    """What a GPU's name is of the whole: 3/7 of 'NVIDIA A100-SXM4-40GB MIG 3g.20gb' (sevenths of its multiprocessors,
+    NVIDIA's Multi-Instance GPU user guide), 1 of a whole one."""
+    _, part, profile = name.partition(_MIG)
+    sevenths = profile.partition("g.")[0]
+    return int(sevenths) / _SLICES if part and sevenths.isdigit() else 1.0
 
 
 def _twin(gpu: GpuFacts, named: Accelerator, portable: bool) -> Accelerator:

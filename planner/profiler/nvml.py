@@ -1,9 +1,7 @@
 """NVIDIA's management library through ctypes: names, memory, power limits. No third-party package, no CUDA context."""
 
-from __future__ import annotations
-
 import sys
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from planner.profiler.local_facts import GpuDetail, GpuFacts
 
@@ -13,7 +11,15 @@ _LIBRARIES = {
 }
 _NAME_BYTES = 96
 _NVLINK_LINKS = 18
+_MOST_SLICES = 7
 _SM_CLOCK = 1  # NVML_CLOCK_SM
+
+
+class MigSlice(NamedTuple):
+    """A part of a partitioned GPU: 'NVIDIA A100-SXM4-40GB MIG 3g.20gb' and its memory."""
+
+    name: str
+    memory_bytes: float | None
 
 
 class Nvml(Protocol):
@@ -26,23 +32,31 @@ class Nvml(Protocol):
     def power_limit_w(self, index: int) -> float | None: ...
     def cores(self, index: int) -> int | None: ...
     def nvlink(self, index: int) -> bool: ...
+    def slices(self, index: int) -> tuple[MigSlice, ...]: ...
     def energy_j(self, index: int) -> float | None: ...
     def detail(self, index: int) -> GpuDetail: ...
     def close(self) -> None: ...
 
 
 def read_gpus(nvml: Nvml) -> tuple[GpuFacts, ...]:
-    """All GPUs the library shows."""
-    return tuple(
-        GpuFacts(
+    """All GPUs the library shows; of one that is partitioned its slices, which is what a process gets."""
+    gpus = []
+    for index in range(nvml.device_count()):
+        whole = GpuFacts(
             name=nvml.name(index),
             memory_bytes=nvml.memory_bytes(index),
             power_limit_w=nvml.power_limit_w(index),
             cores=nvml.cores(index),
             nvlink=nvml.nvlink(index),
         )
-        for index in range(nvml.device_count())
-    )
+        slices = nvml.slices(index)
+        gpus += [GpuFacts(part.name, part.memory_bytes, whole.power_limit_w) for part in slices] or [whole]
+    return tuple(gpus)
+
+
+def read_details(nvml: Nvml) -> tuple[GpuDetail, ...]:
+    """What the full look asks besides, by GPU."""
+    return tuple(nvml.detail(index) for index in range(nvml.device_count()))
 
 
 def open_nvml() -> Nvml | None:
@@ -81,15 +95,22 @@ class _Library:
         return count.value
 
     def name(self, index: int) -> str:
+        return self._name_of(self._device(index))
+
+    def _name_of(self, device: Any) -> str:
         text = self._ctypes.create_string_buffer(_NAME_BYTES)
-        self._library.nvmlDeviceGetName(self._device(index), text, _NAME_BYTES)
+        self._library.nvmlDeviceGetName(device, text, _NAME_BYTES)
         return text.value.decode(errors="replace")
 
     def memory_bytes(self, index: int) -> float | None:
+        return self._memory_of(self._device(index), 0)
+
+    def _memory_of(self, device: Any, place: int) -> float | None:
+        """Total (0), free (1) or used (2) bytes."""
         total_free_used = (self._ctypes.c_ulonglong * 3)()
-        if self._library.nvmlDeviceGetMemoryInfo(self._device(index), total_free_used) != 0:
+        if self._library.nvmlDeviceGetMemoryInfo(device, total_free_used) != 0:
             return None
-        return float(total_free_used[0])
+        return float(total_free_used[place])
 
     def power_limit_w(self, index: int) -> float | None:
         milliwatts = self._number("nvmlDeviceGetEnforcedPowerLimit", index)
@@ -106,6 +127,18 @@ class _Library:
             if active.value:
                 return True
         return False
+
+    def slices(self, index: int) -> tuple[MigSlice, ...]:
+        mig, _ = self._pair("nvmlDeviceGetMigMode", index)
+        if not mig:
+            return ()
+        found = []
+        for place in range(_MOST_SLICES):
+            part = self._ctypes.c_void_p()
+            if self._library.nvmlDeviceGetMigDeviceHandleByIndex(self._device(index), place, self._ctypes.byref(part)):
+                continue
+            found.append(MigSlice(self._name_of(part), self._memory_of(part, 0)))
+        return tuple(found)
 
     def energy_j(self, index: int) -> float | None:
         """Joules since the driver was loaded (Volta and later)."""
@@ -129,15 +162,10 @@ class _Library:
             mig=None if mig is None else bool(mig),
             ecc=None if ecc is None else bool(ecc),
             compute_capability=None if major is None or minor is None else (major, minor),
-            used_bytes=self._used_bytes(index),
+            used_bytes=self._memory_of(self._device(index), 2),
             busy_share=None if busy is None else busy / 100,
             links=self._active_links(index),
         )
-
-    def _used_bytes(self, index: int) -> float | None:
-        total_free_used = (self._ctypes.c_ulonglong * 3)()
-        status = self._library.nvmlDeviceGetMemoryInfo(self._device(index), total_free_used)
-        return float(total_free_used[2]) if status == 0 else None
 
     def _active_links(self, index: int) -> int:
         device, active, links = self._device(index), self._ctypes.c_uint(), 0

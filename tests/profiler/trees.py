@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from planner.profiler.local_facts import GpuDetail
+from planner.profiler.nvml import MigSlice
 
 XEON_8480 = """processor\t: 0
 vendor_id\t: GenuineIntel
@@ -88,6 +92,9 @@ class RecordedNvml:
     core_counts: list[int | None]
     bridged: bool = False
     version: str = "550.90.07"
+    details: list[GpuDetail] = field(default_factory=list)
+    parts: list[tuple[MigSlice, ...]] = field(default_factory=list)
+    joules: float | None = None
     closed: bool = field(default=False, init=False)
 
     def driver_version(self) -> str:
@@ -112,9 +119,42 @@ class RecordedNvml:
     def nvlink(self, index: int) -> bool:
         return self.bridged
 
+    def slices(self, index: int) -> tuple[MigSlice, ...]:
+        return self.parts[index] if self.parts else ()
+
+    def energy_j(self, index: int) -> float | None:
+        return self.joules
+
+    def detail(self, index: int) -> GpuDetail:
+        return self.details[index] if self.details else GpuDetail()
+
     def close(self) -> None:
         self.closed = True
 
 
 def several(count: int, name: str, mib: float, watts: float | None, cores: int, bridged: bool = False) -> RecordedNvml:
     return RecordedNvml([name] * count, [mib] * count, [watts] * count, [cores] * count, bridged)
+
+
+RECORDINGS = Path(__file__).parent / "recordings"
+
+
+def replayed(name: str) -> RecordedNvml:
+    """The library's answers on one machine, by the file under recordings/ (its README says how they were made)."""
+    answers = json.loads((RECORDINGS / f"{name}.json").read_text(encoding="utf-8"))
+    gpus = answers["gpus"]
+    return RecordedNvml(
+        names=[gpu["name"] for gpu in gpus],
+        memory_mib=[gpu["memory_mib"] for gpu in gpus],
+        power_w=[gpu["power_limit_w"] for gpu in gpus],
+        core_counts=[gpu["cores"] for gpu in gpus],
+        bridged=any(gpu["detail"]["links"] for gpu in gpus),
+        version=answers["driver_version"],
+        details=[
+            GpuDetail(**{**gpu["detail"], "compute_capability": tuple(gpu["detail"]["compute_capability"])})
+            for gpu in gpus
+        ],
+        parts=[
+            tuple(MigSlice(part["name"], part["memory_mib"] * 2**20) for part in gpu.get("slices", ())) for gpu in gpus
+        ],
+    )
