@@ -118,28 +118,35 @@ def _move_from(loads: _Loads, last: int) -> bool:
 
 
 def _swap_with(loads: _Loads, last: int) -> bool:
-    """The exchange of an experiment of ``last`` for another machine's after which the later of the two ends soonest."""
+    """Exchange an experiment of ``last`` for another machine's; False where none helps.
+
+    The machine that ends first and has an exchange that helps is taken, with its best one.
+    """
+    for machine in sorted(range(len(loads.heads)), key=lambda i: loads.heads[i] + loads.work[i]):
+        found = None if machine == last else _best_swap(loads, last, machine)
+        if found is not None:
+            job, swapped = found
+            loads.remove(job, last)
+            loads.remove(swapped, machine)
+            loads.add(job, machine)
+            loads.add(swapped, last)
+            return True
+    return False
+
+
+def _best_swap(loads: _Loads, last: int, machine: int) -> tuple[int, int] | None:
+    """(experiment of ``last``, experiment of ``machine``) after whose exchange the later of the two ends soonest."""
     times, before = loads.times, loads.end(last)
+    other = loads.heads[machine] + loads.work[machine]
+    theirs = [(job, times[job][machine], times[job][last]) for job in loads.jobs[machine]]
     best, chosen = before * (1 - _GAIN), None
-    for machine in range(len(loads.heads)):
-        if machine == last:
-            continue
-        other = loads.heads[machine] + loads.work[machine]
-        theirs = [(job, times[job][machine], times[job][last]) for job in loads.jobs[machine]]
-        for job in loads.jobs[last]:
-            here, there = times[job][last], times[job][machine]
-            for swapped, its_there, its_here in theirs:
-                ends = max(before - here + its_here, other - its_there + there)
-                if ends < best:
-                    best, chosen = ends, (job, swapped, machine)
-    if chosen is None:
-        return False
-    job, swapped, machine = chosen
-    loads.remove(job, last)
-    loads.remove(swapped, machine)
-    loads.add(job, machine)
-    loads.add(swapped, last)
-    return True
+    for job in loads.jobs[last]:
+        left, joined = before - times[job][last], other + times[job][machine]
+        for swapped, its_there, its_here in theirs:
+            here_ends, there_ends = left + its_here, joined - its_there
+            if here_ends < best and there_ends < best:
+                best, chosen = max(here_ends, there_ends), (job, swapped)
+    return chosen
 
 
 def _cheapen(loads: _Loads, usd_per_s: Sequence[float]) -> None:

@@ -1,0 +1,152 @@
+"""``sweep`` from the command line: sums, order, limits and formats."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Run
+
+SWEEP = ("sweep", "-m", "resnet50", "--offline")
+POOL = ("--pool", "aws:g6e.2xlarge=2", "--pool", "gcp:a2-highgpu-1g:spot", "--pool", "workstation")
+
+
+@pytest.fixture
+def record(run: Run) -> Any:
+    result = run(*SWEEP, "--grid", "epochs=2,5,9", "--grid", "seed=1..3", *POOL, "-o", "json")
+    assert result.code == 0
+    return result.record
+
+
+def test_every_total_is_the_sum_of_its_lines_to_the_cent(record: Any) -> None:
+    for machine in record["machines"]:
+        lines = sum(round(part["usd"] * 100) for part in machine["cost_parts"] if part["usd"] is not None)
+        assert lines == round(machine["cost_usd"] * 100)
+    parts = sum(round(part["usd"] * 100) for part in record["cost_parts"])
+    assert parts == round(record["cost_usd"]["p50"] * 100)
+    assert record["cost_usd"]["p10"] <= record["cost_usd"]["p50"] <= record["cost_usd"]["p90"]
+
+
+def test_every_experiment_runs_once_and_machines_do_one_at_a_time(record: Any) -> None:
+    assert [row["index"] for row in record["experiments"]] == list(range(9))
+    for machine in record["machines"]:
+        rows = [record["experiments"][index] for index in machine["experiments"]]
+        clock = machine["setup_s"]
+        for row in rows:
+            assert row["machine"] == machine["name"]
+            assert row["start_s"] == pytest.approx(clock)
+            clock = row["end_s"]
+        if rows:
+            assert machine["end_s"]["p50"] == pytest.approx(clock)
+
+
+def test_the_makespan_is_the_last_result_and_not_below_the_bound(record: Any) -> None:
+    ends = [row["end_s"] for row in record["experiments"]]
+    assert record["makespan_s"]["p50"] == pytest.approx(max(ends))
+    assert record["feedback"]["all_s"] == pytest.approx(max(ends))
+    assert record["feedback"]["first_s"] == pytest.approx(min(ends))
+    assert 0 < record["lower_bound_s"] <= record["makespan_s"]["p50"] * (1 + 1e-9)
+
+
+def test_pools_name_the_one_asked_for_and_a_front(record: Any) -> None:
+    pools = record["pools"]
+    assert sum(pool["this"] for pool in pools) == 1
+    costs = [pool["cost_usd"] for pool in pools]
+    assert costs == sorted(costs)
+    front = [pool["makespan_s"] for pool in pools if pool["on_front"]]
+    assert front == sorted(front, reverse=True)
+
+
+def test_the_same_experiments_take_as_long_as_estimate_says(run: Run) -> None:
+    """One experiment on one machine is what estimate plans, but for the time the machine idles afterwards."""
+    alone = run(*SWEEP, "--grid", "epochs=5", "--pool", "aws:g6e.2xlarge:on_demand", "-o", "json").record
+    machine = alone["machines"][0]
+    rows = run(
+        "estimate", "-m", "resnet50", "-e", "5", "--offline", "-o", "json", "-n", "0", "--where", "aws", "--on-demand",
+        "--region", machine["region"],
+    ).record["estimates"]  # fmt: skip
+    same = next(row for row in rows if row["instance_type"] == "g6e.2xlarge" and row["zone"] == machine["zone"])
+    assert alone["makespan_s"]["p50"] == pytest.approx(same["time_s"]["p50"])
+    assert alone["cost_usd"]["p50"] == pytest.approx(same["cost_usd"]["p50"], abs=0.011)
+
+
+def test_longest_first_gives_the_first_result_later_and_the_last_at_the_same_time(run: Run) -> None:
+    flags = ("--grid", "epochs=2,20", "--pool", "workstation", "-o", "json")
+    short, long = (run(*SWEEP, *flags, "--order", order).record for order in ("shortest", "longest"))
+    assert short["feedback"]["first_s"] < long["feedback"]["first_s"]
+    assert short["makespan_s"] == long["makespan_s"]
+
+
+def test_no_more_machines_are_rented_than_allowed(run: Run) -> None:
+    result = run(*SWEEP, "--grid", "seed=1..6", *POOL, "--max-rentals", "1", "-o", "json").record
+    assert sum(machine["provider"] is not None for machine in result["machines"]) == 1
+    assert {"workstation" if machine["provider"] is None else "rented" for machine in result["machines"]} == {
+        "workstation", "rented",
+    }  # fmt: skip
+    assert not any("more" in pool["name"] for pool in result["pools"])
+
+
+def test_limits_that_are_missed_exit_with_3_and_the_plan(run: Run) -> None:
+    result = run(*SWEEP, "--grid", "seed=1..3", "--pool", "workstation", "--deadline", "1h")
+    assert result.code == 3
+    assert "misses your limits" in result.out
+
+
+def test_the_table_shows_the_chart_the_bound_and_the_pools(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    result = run(*SWEEP, "--grid", "epochs=2,5", "--grid", "seed=1..4", *POOL)
+    assert result.code == 0
+    assert "No schedule on this pool can end before" in result.out
+    assert "░" in result.out
+    assert "Pools:" in result.out
+    chart = [line for line in result.out.splitlines() if "$" in line and ("█" in line or line.startswith("sum"))]
+    assert all(len(line) <= 80 for line in chart)
+    *parts, total = [round(float(line.split("$")[-1].rstrip("?").replace(",", "")) * 100) for line in chart]
+    assert len(parts) >= 2
+    assert sum(parts) == total
+
+
+def test_csv_and_markdown(run: Run) -> None:
+    flags = ("--grid", "seed=1..2", "--pool", "workstation")
+    rows = list(csv.DictReader(io.StringIO(run(*SWEEP, *flags, "-o", "csv").out)))
+    assert [row["name"] for row in rows] == ["seed=1", "seed=2"]
+    assert "| pool |" in run(*SWEEP, *flags, "-o", "markdown").out
+
+
+def test_a_file_plans_the_sweep_and_flags_win_over_it(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "sweep.toml"
+    path.write_text('model = "resnet18"\nepochs = 3\npool = "workstation"\n[grid]\nlr = [1, 2]\n', encoding="utf-8")
+    by_file = run("sweep", "-f", str(path), "--offline", "-o", "json").record
+    assert (by_file["experiment"]["model"], by_file["experiment"]["epochs"]) == ("resnet18", 3)
+    by_flag = run("sweep", "-f", str(path), "-e", "4", "--offline", "-o", "json").record
+    assert (by_flag["experiment"]["model"], by_flag["experiment"]["epochs"]) == ("resnet18", 4)
+    assert any("lr changes neither time nor memory" in text for text in by_file["assumptions"])
+
+
+def test_without_arguments_there_is_a_sweep_of_eight(run: Run) -> None:
+    result = run("sweep", "--offline", "-o", "json")
+    assert result.code == 0
+    assert len(result.record["experiments"]) == 8
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        ((*SWEEP, "--grid", "epochs"), "cannot read"),
+        ((*SWEEP, "--pool", "H9000"), "H9000"),
+        ((*SWEEP, "--pool", "workstation", "--repeat", "0"), "--repeat"),
+        ((*SWEEP, "--max-rentals", "-1"), "--max-rentals"),
+        ((*SWEEP, "--pool", "aws:g6e.2xlarge", "--max-rentals", "0"), "leaves out"),
+        ((*SWEEP, "-f", "/nonexistent.toml"), "cannot read the sweep"),
+        (("sweep", "-m", "llama-3-8b", "--tokens", "1M", "--pool", "RTX 3060", "--offline"), "fits on no machine"),
+    ],
+)
+def test_bad_input_is_one_sentence(run: Run, argv: tuple[str, ...], words: str) -> None:
+    result = run(*argv)
+    assert result.code == 2
+    assert words in result.err
+    assert result.err.count("\n") == 1

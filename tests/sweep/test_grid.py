@@ -1,0 +1,149 @@
+"""Grids and sweep files: what is read, and what is refused in one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from planner.cli.sweep_file import read_sweep
+from planner.errors import InputError
+from planner.experiment.resolve import ExperimentRequest
+from planner.plan.sweep_grid import Axis, free_names, parse_axis, variants
+from planner.plan.sweep_pool import PoolEntry, parse_entry
+
+BASE = ExperimentRequest("resnet50")
+
+
+def test_values_and_ranges_are_combined_the_first_axis_slowest() -> None:
+    found = variants(BASE, [parse_axis("epochs=30,90"), parse_axis("seed=1..2")])
+    assert [one.label for one in found] == [
+        "epochs=30 seed=1", "epochs=30 seed=2", "epochs=90 seed=1", "epochs=90 seed=2",
+    ]  # fmt: skip
+    assert [one.request.epochs for one in found] == [30, 30, 90, 90]
+
+
+def test_flags_with_hyphens_and_truths_are_settings() -> None:
+    (one,) = variants(BASE, [parse_axis("batch-size=64"), parse_axis("compile=yes"), parse_axis("zero=2")])
+    assert (one.request.batch_size_per_gpu, one.request.compiled, one.request.zero_stage) == (64, True, 2)
+
+
+def test_a_hyperparameter_changes_nothing_but_the_name() -> None:
+    axes = [parse_axis("lr=0.1,0.01"), parse_axis("epochs=3")]
+    found = variants(BASE, axes)
+    assert len({one.request for one in found}) == 1
+    assert free_names(axes) == ("lr",)
+
+
+def test_repeats_are_numbered() -> None:
+    assert [one.label for one in variants(BASE, [], 3)] == ["resnet50 #1", "resnet50 #2", "resnet50 #3"]
+
+
+@pytest.mark.parametrize("text", ["lr", "=1", "lr=", "seed=5..1", "seed=1..99999"])
+def test_what_is_no_axis_is_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        parse_axis(text)
+
+
+def test_a_bad_value_names_its_setting() -> None:
+    with pytest.raises(InputError, match="epochs: expected a number"):
+        variants(BASE, [parse_axis("epochs=many")])
+    with pytest.raises(InputError, match="compile: expected yes or no"):
+        variants(BASE, [parse_axis("compile=maybe")])
+
+
+def test_a_sweep_has_a_limit() -> None:
+    with pytest.raises(InputError, match="1 to 2,000 experiments"):
+        variants(BASE, [parse_axis("a=1..100"), parse_axis("b=1..100")])
+
+
+@pytest.mark.parametrize(
+    ("text", "entry"),
+    [
+        ("RTX 4090", PoolEntry("RTX 4090", 1)),
+        ("aws:g6e.xlarge:spot=4", PoolEntry("aws:g6e.xlarge:spot", 4)),
+        ("this machine", PoolEntry("this machine", 1)),
+    ],
+)
+def test_pool_entries(text: str, entry: PoolEntry) -> None:
+    assert parse_entry(text) == entry
+
+
+@pytest.mark.parametrize("text", ["x=0", "x=many", "=2", "x=1000"])
+def test_bad_pool_entries_are_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        parse_entry(text)
+
+
+TOML = """\
+model = "resnet18"
+epochs = 10
+pool = ["this machine", "aws:g6e.xlarge=2"]
+max_rentals = 1
+
+[grid]
+lr = [0.1, 0.01]
+seed = "1..2"
+
+[[experiment]]
+name = "long"
+epochs = 50
+repeat = 2
+"""
+YAML = """\
+model: resnet18
+epochs: 10
+pool: [this machine, "aws:g6e.xlarge=2"]
+max_rentals: 1
+grid:
+  lr: [0.1, 0.01]
+  seed: 1..2
+experiment:
+  - {name: long, epochs: 50, repeat: 2}
+"""
+
+
+@pytest.mark.parametrize(("name", "text"), [("sweep.toml", TOML), ("sweep.yaml", YAML)])
+def test_a_file_says_the_same_in_toml_and_yaml(tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    file = read_sweep(str(path))
+    assert file.axes == (Axis("lr", ("0.1", "0.01")), Axis("seed", ("1", "2")))
+    assert file.pool == ("this machine", "aws:g6e.xlarge=2")
+    assert file.max_rentals == 1
+    found = file.variants(BASE, (), 1)
+    assert [one.label for one in found][-2:] == ["long #1", "long #2"]
+    assert found[-1].request.epochs == 50
+    assert len(found) == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("model = ", "not valid TOML"),
+        ("modle = 'x'", "modle is not a setting"),
+        ("gird = 1", "did you mean grid"),
+        ("grid = 3", "grid must be a table"),
+        ("experiment = 3", "written as"),
+        ("epochs = [1, 2]", "under"),
+        ("max_rentals = 'x'", "whole number"),
+        ("[[experiment]]\nrepeat = 0", "repeat of experiment 1"),
+        ("[grid]\nlr = []", "lr has no values"),
+        ("[grid.lr]\nx = 1", "a value or a list"),
+    ],
+)
+def test_a_bad_file_is_one_sentence_with_its_name(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "sweep.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=words) as caught:
+        read_sweep(str(path))
+    assert "sweep.toml" in str(caught.value)
+
+
+def test_unreadable_files_are_said(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot read"):
+        read_sweep(str(tmp_path / "none.toml"))
+    for name, text in (("a.yaml", "x: [1"), ("b.yaml", "- 1")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        with pytest.raises(InputError, match=name):
+            read_sweep(str(tmp_path / name))
