@@ -33,6 +33,7 @@ COMMANDS = {
     "datasets": Command("datasets", "list, search and show data sets"),
     "trace": Command("trace", "run a PyTorch model of your own without a GPU and write what -m needs to plan it"),
     "prices": Command("prices", "list prices, refresh them from the providers, see what changed"),
+    "scale": Command("scale", "how many GPUs are worth it, or separate experiments instead"),
     "breakeven": Command("breakeven", "buy a card or a box, or rent: from when on it pays"),
     "backtest": Command("backtest", "how wrong the estimates are against a file of measurements"),
     "sweep": Command("sweep", "many experiments over a pool of machines: when, until when, for how much"),

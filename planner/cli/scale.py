@@ -1,0 +1,182 @@
+"""``gpuplanner scale``: is a second GPU worth it, or a tenth, and are separate experiments better."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import textwrap
+from datetime import datetime
+from typing import Any
+
+from planner.cli.money import Currency, parse_currency
+from planner.cli.opened_world import opened_world
+from planner.cli.options import add_plan_arguments, experiment_request, question
+from planner.cli.plan_json import SCHEMA_VERSION, experiment_record
+from planner.cli.table import Column, markdown, render, styled, terminal_width, use_color
+from planner.errors import InputError, NothingFitsError
+from planner.experiment.experiment import Experiment
+from planner.experiment.resolve import describe, resolve_experiment
+from planner.hardware.accelerator import Accelerator
+from planner.hardware.interconnect import Network, network
+from planner.hardware.selection import resolve_count
+from planner.plan.planning import answer
+from planner.plan.scaling import WORTH_IT, Scale, Scan, counts, node_prices, scan, separate, with_kept_batch
+from planner.units import UNKNOWN, format_duration, format_rate
+
+DEFAULT_PER_NODE = 8
+MOST_PER_NODE = 64
+
+_TITLES = (
+    "GPUs", "batch/GPU", "accum.", "global", "samples/s", "time", "speed-up", "eff.", "each adds", "comm.", "cost",
+)  # fmt: skip
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_plan_arguments(parser)
+    group = parser.add_argument_group("scaling")
+    group.add_argument(
+        "--batch", choices=("scaled", "kept"), default="scaled",
+        help="the global batch grows with the GPUs up to the largest useful one, or is kept (scaled)",
+    )  # fmt: skip
+    group.add_argument("--network", metavar="NAME", help="between nodes: '100 Gb/s Ethernet', '8x 400 Gb/s InfiniBand'")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    now = datetime.now().astimezone()
+    currency = parse_currency(arguments.currency)
+    device, per_node = _device(arguments.gpus)
+    nodes = arguments.num_nodes or 1
+    between = _network(arguments.network, nodes)
+    experiment = resolve_experiment(experiment_request(arguments))
+    if arguments.batch == "kept":
+        experiment = with_kept_batch(experiment)
+    asked = question(arguments, now)._replace(gpus=device.key, num_nodes=None)
+    answered = answer(experiment, asked, opened_world(arguments), now)
+    prices = node_prices(answered.competition.candidates, device.key)
+    found = scan(experiment, device, counts(per_node, nodes), between, prices, answered.competition.knowledge)
+    if arguments.output == "json":
+        json.dump(_record(experiment, device, found, arguments.batch), sys.stdout, indent=1, allow_nan=False)
+        sys.stdout.write("\n")
+    elif arguments.output == "csv":
+        _write_csv(found)
+    else:
+        as_markdown = arguments.output == "markdown"
+        text = _lines(experiment, device, found, arguments.batch, currency, as_markdown=as_markdown)
+        sys.stdout.write("\n".join(text) + "\n")
+    return 0 if found.knee is not None else NothingFitsError.exit_code
+
+
+def _device(text: str | None) -> tuple[Accelerator, int]:
+    """The GPU and how many a node has at most. Raises InputError."""
+    if text is None:
+        raise InputError("say which GPUs, and how many at most: --gpus H100:8 (with --num-nodes for several nodes)")
+    resolution, count = resolve_count(text)
+    per_node = count if count > 1 else DEFAULT_PER_NODE
+    if per_node > MOST_PER_NODE:
+        raise InputError(f"a node has at most {MOST_PER_NODE} GPUs here, not {per_node}; say --num-nodes for more")
+    return resolution.accelerator, per_node
+
+
+def _network(text: str | None, nodes: int) -> Network | None:
+    if text is not None and nodes == 1:
+        raise InputError("--network is between nodes: say --num-nodes 2 or more, too")
+    return network(text) if text is not None else None
+
+
+def _lines(
+    experiment: Experiment, device: Accelerator, found: Scan, batch: str, currency: Currency, *, as_markdown: bool
+) -> list[str]:
+    width, color = (10_000, False) if as_markdown else (terminal_width(), use_color())
+    title = f"{describe(experiment)} on {device.name}"
+    text = [f"# {title}" if as_markdown else styled(title, "bold", color), ""]
+    for sentence in sentences(found, batch):
+        text += textwrap.wrap(sentence, width)
+    columns = [Column(name, "right") for name in _TITLES]
+    cells = [_cells(row, currency) for row in found.rows]
+    text += ["", *(markdown(columns, cells) if as_markdown else render(columns, cells, color=color))]
+    problems = dict.fromkeys(row.problem for row in found.rows if row.problem)
+    return [*text, *(f"- {problem}" for problem in problems)]
+
+
+def sentences(found: Scan, batch: str) -> list[str]:
+    """Where it stops paying, what was held, and the alternative of separate experiments."""
+    how = "the global batch is kept" if batch == "kept" else "the global batch grows with the GPUs while it is useful"
+    knee = found.knee
+    if knee is None:
+        return [f"It fits on none of them; {how}."]
+    last = next(row for row in reversed(found.rows) if row.time_s is not None)
+    figures = f"efficiency {knee.efficiency or 0:.0%}, {format_duration(_seconds(knee))}"
+    if knee is last:
+        text = [f"All {_size(knee)} GPUs are worth it ({figures}); {how}."]
+    else:
+        text = [
+            f"{_size(knee)} is the knee ({figures}): a further GPU adds less than {WORTH_IT:.0%} of the first; {how}."
+        ]
+    other = separate(found.rows, knee)
+    if other is not None and other.experiments > 1:
+        count, done = other.experiments, format_duration(_seconds(knee))
+        text.append(
+            f"{count} separate experiments, one on each GPU, end after {format_duration(other.at_once_s)}; one after "
+            f"another on all {count} they take {format_duration(other.one_by_one_s)}, the first done after {done}."
+        )
+    if any(row.usd is not None for row in found.rows):
+        text.append("Cost is the GPUs' hours at the cheapest price seen of such a node.")
+    return text
+
+
+def _seconds(row: Scale) -> float | None:
+    return row.time_s.p50 if row.time_s is not None else None
+
+
+def _size(row: Scale) -> str:
+    return str(row.devices) if row.num_nodes == 1 else f"{row.num_nodes}×{row.num_gpus}"
+
+
+def _cells(row: Scale, currency: Currency) -> list[str]:
+    if row.samples_per_s is None:
+        return [_size(row), f"{row.batch_size_per_gpu:,}", *[UNKNOWN] * 9]
+    efficiency = row.efficiency or 0.0
+    return [
+        _size(row), f"{row.batch_size_per_gpu:,}", str(row.grad_accum_steps), f"{row.global_batch_size:,}",
+        format_rate(row.samples_per_s.p50), format_duration(_seconds(row)), f"{efficiency * row.devices:.2f}",
+        f"{efficiency:.0%}", UNKNOWN if row.added is None else f"{row.added:.0%}",
+        f"{row.communication_share or 0:.0%}", currency.show(row.usd),
+    ]  # fmt: skip
+
+
+def _record(experiment: Experiment, device: Accelerator, found: Scan, batch: str) -> dict[str, Any]:
+    other = separate(found.rows, found.knee) if found.knee is not None else None
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "experiment": experiment_record(experiment),
+        "accelerator": device.key,
+        "batch": batch,
+        "sentences": sentences(found, batch),
+        "knee": found.knee.devices if found.knee is not None else None,
+        "separate": other._asdict() if other is not None else None,
+        "rows": [_row_record(row) for row in found.rows],
+    }
+
+
+def _row_record(row: Scale) -> dict[str, Any]:
+    return {
+        **row._asdict(),
+        "samples_per_s": row.samples_per_s._asdict() if row.samples_per_s else None,
+        "time_s": row.time_s._asdict() if row.time_s else None,
+        "problem": row.problem or None,
+    }
+
+
+def _write_csv(found: Scan) -> None:
+    import csv
+
+    rows = []
+    for row in found.rows:
+        flat = row._asdict()
+        flat["samples_per_s"] = row.samples_per_s.p50 if row.samples_per_s else None
+        flat["time_s"] = _seconds(row)
+        rows.append(flat)
+    writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
