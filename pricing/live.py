@@ -11,7 +11,7 @@ from pricing.catalog import open_catalog
 from pricing.endpoints import endpoints
 from pricing.http import Http, Limits
 from pricing.providers.aws_bulk import AwsBulk
-from pricing.providers.base import Report
+from pricing.providers.base import Report, name_of
 from pricing.refresh import Outcome, Refresher, Summary, what_is_known
 from pricing.sources import Asked, choose
 from pricing.store import open_store
@@ -20,7 +20,8 @@ from pricing.store import open_store
 class LiveRefresh:
     """One refresh of ``store``, made ready. ``now`` is in UTC.
 
-    ``problems`` are the providers that were asked for and cannot be read, ``notes`` what is left out unasked. Raises
+    ``sources`` are the names of what will be read with their providers, ``problems`` the providers that were asked for
+    and cannot be read, ``notes`` what is left out unasked. Raises
     UnknownPlaceError for a provider or region that nobody has, and PricingError where the snapshot cannot be read.
     """
 
@@ -38,6 +39,7 @@ class LiveRefresh:
         self._limits = limits
         self._known = what_is_known(open_catalog(store=store), now)
         self._choice = choose(asked, self._known, endpoints(environment), environment, home)
+        self.sources = {name_of(source): source.provider for source in self._choice.sources}
         self.problems = dict(self._choice.problems)
         self.notes = self._choice.notes
 

@@ -25,11 +25,12 @@ from planner.tui.clock import age, day
 from planner.tui.commands import EVERYWHERE, Command, bindings
 from planner.tui.core import Core, LiveCore, Ranked
 from planner.tui.panes import PANES
+from planner.tui.refresh_control import RefreshControl
 from planner.tui.screens.base import PlannerScreen
 from planner.tui.screens.dialogs import JumpScreen, TextDialog
 from planner.tui.screens.plan import PlanScreen
 from planner.tui.settings import Settings, load_settings, save_settings
-from planner.tui.texts import assumptions_text, command_text, keys_text
+from planner.tui.texts import assumptions_text, command_text, keys_text, price_mark
 from planner.tui.theme import PALETTES, Palette, themes
 from planner.tui.widgets.field import LABELS
 from pricing.age import age_days
@@ -109,6 +110,7 @@ class PlannerApp(App[None]):
         self._levers_of: tuple[int, Key] | None = None
         self._asking = self._ask_again = False
         self._resting: Timer | None = None
+        self.refresh_control = RefreshControl(self)
         for theme in themes():
             self.register_theme(theme)
         self.theme = remembered.theme
@@ -263,6 +265,24 @@ class PlannerApp(App[None]):
             self.problem_in_form = True
             self._show()
 
+    # Refreshing the prices
+
+    def refresh_moved(self) -> None:
+        """The refresh has got on: screens that show it look at it again."""
+        screen = self.screen
+        if isinstance(screen, PlannerScreen):
+            screen.paint_bars()
+            screen.show_refresh()
+
+    def refresh_ended(self, *, wrote: bool) -> None:
+        """Rank anew with what was read."""
+        if wrote:
+            self.core.prices_changed()
+            self.ask(self.values)
+            for screen in self.screen_stack:
+                if isinstance(screen, PlannerScreen):
+                    screen.prices_changed()
+
     # Commands
 
     def action_ask_again(self) -> None:
@@ -320,6 +340,7 @@ class PlannerApp(App[None]):
             self.call_after_refresh(self._show)
 
     async def action_quit(self) -> None:
+        self.refresh_control.stop()
         save_settings(Settings(self.values, self.theme, self.order.sort, self.order.group), self._directory)
         self.exit()
 
@@ -340,7 +361,9 @@ class PlannerApp(App[None]):
     def price_state(self) -> tuple[Text, Text]:
         """Where the prices come from and how old the oldest one shown is: in full, and short."""
         palette = self.palette
-        mark = Text("○ ", style=palette.warn).append("offline", style=palette.text)
+        mark, doing = price_mark(self.refresh_control, palette)
+        if doing:
+            return mark.copy().append(f"  {doing}", style=palette.dim), mark
         ranked = self.ranked
         if ranked is None or ranked.plan.prices_as_of is None:
             note = "reading prices" if ranked is None and not self.problem else "no cloud price shown"

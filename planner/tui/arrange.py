@@ -30,11 +30,12 @@ class Order(NamedTuple):
         return "time" if self.sort == "time" else "cost" if self.sort == "cost" else "value"
 
 
-SORTS = ("value", "time", "cost", "hourly", "machine", "where", "gpus", "buy", "binds", "evidence")
+SORTS = ("value", "time", "spread", "cost", "hourly", "machine", "where", "gpus", "buy", "binds", "evidence")
 GROUPS = ("", "gpu", "provider", "place")
 
 _EVIDENCE_ORDER = tuple(EVIDENCE_MARKS)
 _RAW: dict[str, Callable[[Estimate], object]] = {
+    "spread": lambda row: float("inf") if row.time_s is None else row.time_s.p90 / row.time_s.p10,
     "hourly": lambda row: float("inf") if row.usd_per_hour is None else row.usd_per_hour,
     "machine": lambda row: machine_name(row).lstrip("*").casefold(),
     "where": lambda row: where_words(row).casefold(),

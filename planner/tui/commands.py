@@ -46,6 +46,7 @@ PLAN = (
     Command("Plan", "turn the order round", "S", "screen.backwards"),
     Command("Plan", "divide by GPU, provider or place", "g", "screen.group"),
     Command("Plan", "pin this row to the top, or let it go", "p", "screen.pin"),
+    Command("Plan", "compare the pinned rows side by side", "v", "screen.compare"),
     Command("Plan", "the chart on the whole screen", "c", "screen.chart", "Chart"),
     Command("Plan", "rows that have no rank, and why", "u", "screen.unranked"),
     Command("Plan", "ask again, now", "ctrl+r", "app.ask_again"),
@@ -53,13 +54,30 @@ PLAN = (
     Command("Plan", "the largest batch that fits this row's machine", "B", "screen.largest_batch"),
     *(
         Command("Sort", f"by {name}", "", f"screen.sort_by('{sort}')")
-        for name, sort in (("value", "value"), ("time", "time"), ("cost", "cost"), ("price of an hour", "hourly"))
+        for name, sort in (
+            ("value", "value"),
+            ("time", "time"),
+            ("width of the interval", "spread"),
+            ("cost", "cost"),
+            ("price of an hour", "hourly"),
+            ("machine", "machine"),
+            ("place", "where"),
+            ("GPUs", "gpus"),
+            ("way to buy", "buy"),
+            ("what binds", "binds"),
+            ("evidence", "evidence"),
+        )
     ),
     *(
         Command("Places", f"only {place}", "", f"screen.only('{place}')")
         for place in ("laptop", "workstation", "cluster", "cloud")
     ),
     Command("Places", "all", "", "screen.only('')"),
+    Command("Places", "one after the other, then all", "w", "screen.next_place"),
+    *(
+        Command("Places", f"show or hide {place}", "", f"screen.toggle_place('{place}')")
+        for place in ("laptop", "workstation", "cluster", "cloud")
+    ),
 )
 WHY = (
     Command("Why", "back to the plan", "escape", "app.go('plan')", "Plan"),
@@ -69,10 +87,14 @@ WHY = (
     Command("Why", "undo the lever tried last", "z", "screen.undo_lever", "Undo"),
 )
 PRICES = (
-    Command("Prices", "back to the plan", "escape", "app.go('plan')", "Plan"),
+    Command("Prices", "stop the refresh, or back to the plan", "escape", "screen.stop_or_leave"),
+    Command("Prices", "read the providers' prices now", "r", "screen.refresh", "Refresh"),
+    Command("Prices", "try again what failed", "R", "screen.retry", "Retry failed"),
     Command("Prices", "filter the offers", "slash", "screen.filter", "Filter"),
     Command("Prices", "sort by the next column", "s", "screen.sort", "Sort"),
-    Command("Prices", "show or hide machines without accelerators", "c", "screen.cpu_too", "CPUs too"),
+    Command("Prices", "what is kept apart, in full", "q", "screen.quarantine", "Quarantine"),
+    Command("Prices", "show or hide machines without accelerators", "c", "screen.cpu_too"),
+    Command("Prices", "show or hide what is retired, unsold or too old", "o", "screen.past_too"),
 )
 MACHINE = (
     Command("Machine", "back to the plan", "escape", "app.go('plan')", "Plan"),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from planner.errors import DataError
@@ -27,12 +29,14 @@ from planner.throughput.memory import available_bytes
 from planner.throughput.precision import resolve_precision
 from planner.throughput.step import StepModel
 from planner.tui.asked import Values, question, request
+from planner.tui.refreshing import LiveRefreshing, Refreshing
 from pricing.catalog import Catalog, PriceSource
 from pricing.errors import PricingError
 from pricing.offer import InstanceType, Offer, Quarantined
 
 if TYPE_CHECKING:
     from planner.plan.relax import Relaxation
+    from pricing.store import Change, Reading
 
 FIRST_ROWS = 60
 """Rows written out before the first look at an answer: more than a screen holds."""
@@ -75,13 +79,18 @@ class Ranked(NamedTuple):
 
 
 class Prices(NamedTuple):
-    """All that is known of prices; ``today`` is the day from which ages count."""
+    """All that is known of prices; ``today`` is the day from which ages count.
+
+    ``readings`` are the last tries to read each feed, ``changes`` what refreshes saw change, the newest first.
+    """
 
     today: date
     offers: Sequence[Offer]
     kinds: dict[tuple[str, str], InstanceType]
     quarantined: Sequence[Quarantined]
     sources: Sequence[PriceSource]
+    readings: Sequence[Reading] = ()
+    changes: Sequence[Change] = ()
 
 
 class Core(Protocol):
@@ -98,6 +107,10 @@ class Core(Protocol):
     def explain(self, ranked: Ranked, estimate: Estimate) -> Explanation | None: ...
 
     def prices(self) -> Prices: ...
+
+    def refreshing(self, providers: Sequence[str]) -> Refreshing: ...
+
+    def prices_changed(self) -> None: ...
 
     def machine(self) -> LocalMachine: ...
 
@@ -174,9 +187,29 @@ class LiveCore:
                 catalog.instance_types(),
                 catalog.quarantined(),
                 catalog.sources(),
+                *_remembered(store_path()),
             )
         except PricingError as error:
             raise DataError(str(error)) from error
+
+    def refreshing(self, providers: Sequence[str]) -> Refreshing:
+        """A refresh of the user's store by these providers, without any by those that need no set-up."""
+        from pricing.live import LiveRefresh
+        from pricing.sources import DEFAULT_AWS_REGIONS, Asked
+
+        store = store_path()
+        if store is None:
+            raise DataError("there is no cache directory to keep refreshed prices in (set XDG_CACHE_HOME)")
+        own = (self._opened().config.aws_regions or "").replace(",", " ").split()
+        asked = Asked(tuple(providers), aws_regions=tuple(own) or DEFAULT_AWS_REGIONS)
+        try:
+            return LiveRefreshing(LiveRefresh(store, asked, os.environ, Path.home(), datetime.now(UTC)))
+        except PricingError as error:
+            raise DataError(str(error)) from error
+
+    def prices_changed(self) -> None:
+        """Read the prices anew at the next question."""
+        self._world = None
 
     def machine(self) -> LocalMachine:
         """The full look, which waits for the driver as long as it takes."""
@@ -189,6 +222,16 @@ class LiveCore:
             # The tables stay for good: collecting garbage need not look through them again and again.
             gc.freeze()
         return self._world
+
+
+def _remembered(store: Path | None) -> tuple[Sequence[Reading], Sequence[Change]]:
+    """What the user's store knows of readings and changes; nothing where nothing was ever refreshed."""
+    from pricing.store import open_store
+
+    if store is None or not store.is_file():
+        return (), ()
+    with open_store(store) as opened:
+        return opened.readings(), opened.history()
 
 
 class _Remembered(Catalog):

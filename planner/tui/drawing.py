@@ -111,3 +111,15 @@ def both_ends(left: Text, right: Text, width: int) -> Text:
         left.truncate(width, overflow="ellipsis")
         return left
     return left.copy().append(" " * gap).append_text(right)
+
+
+_STEPS = "▁▂▃▄▅▆▇█"
+
+
+def sparkline(values: Sequence[float], cells: int) -> str:
+    """The last ``cells`` values as columns from the least to the greatest of them, wider where they are few."""
+    shown = [value for value in values[-cells:] for _ in range(max(cells // max(len(values), 1), 1))]
+    low, high = min(shown, default=0.0), max(shown, default=0.0)
+    if low == high:
+        return _STEPS[3] * len(shown)
+    return "".join(_STEPS[round((value - low) / (high - low) * (len(_STEPS) - 1))] for value in shown)

@@ -4,13 +4,21 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from planner.plan.question import Question
 from planner.tui.core import Prices
 from pricing.age import age_days, is_stale
-from pricing.flags import MEANING
+from pricing.flags import MEANING, NOT_SEEN, UNSOLD
 from pricing.offer import InstanceType, Offer
 
 SORTS = ("price", "provider", "machine", "region", "gpus", "age")
-AGE_BANDS = ((0, "today"), (3, "1–3 days"), (30, "4–30 days"), (365, "31–365 days"), (10**9, "older: not ranked"))
+TOO_OLD_DAYS = Question().max_price_age_days
+AGE_BANDS = (
+    (0, "today"),
+    (3, "1–3 days"),
+    (30, "4–30 days"),
+    (TOO_OLD_DAYS, f"31–{TOO_OLD_DAYS} days"),
+    (10**9, "older: not ranked"),
+)
 
 
 class Line(NamedTuple):
@@ -54,10 +62,17 @@ def offer_lines(prices: Prices) -> list[Line]:
     ]
 
 
-def chosen_lines(lines: Sequence[Line], words: str, sort: str, *, cpu_too: bool) -> list[Line]:
-    """The lines that contain every word, in the order asked for; machines without accelerators where ``cpu_too``."""
+def is_current(line: Line) -> bool:
+    """Whether it can be had and trained on: neither retired, nor unsold, nor too old to be ranked."""
+    gone = {NOT_SEEN, *UNSOLD}.intersection(line.offer.flags)
+    return not line.kind.unranked and not gone and line.days <= TOO_OLD_DAYS
+
+
+def chosen_lines(lines: Sequence[Line], words: str, sort: str, *, cpu_too: bool, past_too: bool = False) -> list[Line]:
+    """The lines that contain every word, in the order asked for; machines without accelerators where ``cpu_too``, those
+    that are not current where ``past_too``."""
     wanted = words.casefold().split()
-    shown = [line for line in lines if cpu_too or line.kind.num_gpus]
+    shown = [line for line in lines if (cpu_too or line.kind.num_gpus) and (past_too or is_current(line))]
     if wanted:
         shown = [line for line in shown if all(word in _text(line) for word in wanted)]
     raw = _RAW[sort]

@@ -9,7 +9,11 @@ from rich.text import Text
 from planner.plan.plan import Plan
 from planner.plan.words import machine_name
 from planner.tui.commands import Command
+from planner.tui.core import Prices
+from planner.tui.refresh_control import RefreshControl
 from planner.tui.theme import Palette
+
+_MOST_NAMES = 30
 
 
 def keys_text(commands: Iterable[Command], palette: Palette) -> Text:
@@ -61,3 +65,32 @@ def command_text(line: str, copied: bool, palette: Palette) -> Text:
     return text.append(
         f"{note} Copied to the clipboard, where the terminal allows it." if copied else note, palette.dim
     )
+
+
+def quarantine_text(prices: Prices, palette: Palette) -> Text:
+    """Reasons, those of most rows first, each with its offers."""
+    by_reason: dict[str, list[str]] = {}
+    for row in prices.quarantined:
+        offer = row.offer
+        by_reason.setdefault(row.reason, []).append(f"{offer.provider} {offer.instance_type} {offer.price}")
+    text = Text()
+    for reason, names in sorted(by_reason.items(), key=lambda item: -len(item[1])):
+        text.append(f"{len(names):>4}  ", style=f"bold {palette.strong}").append(f"{reason}\n", style=palette.text)
+        more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        text.append(f"      {', '.join(names[:_MOST_NAMES])}{more}\n", style=palette.dim)
+    text.rstrip()
+    return text or Text("Nothing is kept apart.", style=palette.dim)
+
+
+def price_mark(control: RefreshControl, palette: Palette) -> tuple[Text, str]:
+    """'● live', '○ offline' or '✗ refresh failed'; and what a running refresh is at."""
+    state = control.state
+    if control.busy:
+        done = f"{sum(one.share >= 1 for one in state.providers())} of {len(state.providers())}" if state else ""
+        mark = Text("● ", style=palette.good).append("live", style=palette.text)
+        return mark, f"refreshing {done}".rstrip()
+    if state is not None and (state.problem or state.failures):
+        return Text("✗ ", style=palette.bad).append("refresh failed", style=palette.text), ""
+    if state is not None and state.summary is not None:
+        return Text("● ", style=palette.good).append("live", style=palette.text), ""
+    return Text("○ ", style=palette.warn).append("offline", style=palette.text), ""

@@ -21,9 +21,12 @@ from planner.throughput.levers import Lever
 from planner.throughput.sensitivity import Sensitivity
 from planner.tui.asked import Values, question, request
 from planner.tui.core import Alternative, Prices, Ranked
+from planner.tui.refreshing import Refreshing
 from planner.units import GIB, Interval
 from pricing.catalog import PriceSource
 from pricing.offer import InstanceType, Offer, Quarantined
+from pricing.store import Change
+from tests.tui.refreshes import SampleRefreshing, outcomes
 
 NOW = datetime(2026, 11, 30, 10, 0, tzinfo=timezone(timedelta(hours=1)))
 SEEN = "2026-11-28"
@@ -204,6 +207,8 @@ class CannedCore:
 
     def __init__(self) -> None:
         self.asked: list[tuple[dict[str, str], Sort]] = []
+        self.refreshes: list[tuple[str, ...]] = []
+        self.reopened = 0
 
     def ask(self, values: Values, sort: Sort) -> Ranked:
         self.asked.append((dict(values), sort))
@@ -258,6 +263,9 @@ class CannedCore:
                     "aws", "p5.48xlarge", "H100-SXM", 8, 80, "nvswitch", 3200, "EFA", 192, "", 2048, None, "", ""
                 ),
                 InstanceType("aws", "m7i.large", "", 0, None, "none", 12, "", 2, "SPR", 8, None, "", ""),
+                InstanceType(
+                    "azure", "Standard_NV4as_v4", "MI25", 0.125, 2, "none", 1, "", 4, "", 14, None, "retired", ""
+                ),
             )
         }
         offers = (
@@ -275,13 +283,33 @@ class CannedCore:
                 "list",
             ),
             Offer("aws", "m7i.large", "us-east-1", None, "on_demand", "0.10", 0.10, (), SEEN, "list"),
+            Offer("azure", "Standard_NV4as_v4", "eastus", None, "spot", "0.04", 0.04, (), "2026-05-20", "list"),
         )
         apart = (Quarantined(offers[0]._replace(price="0.00"), "H100-SXM", 8, "the price is 0"),)
-        return Prices(date(2026, 11, 30), offers, kinds, apart, (PriceSource("list", "", "", 3, "2026-10-01", SEEN),))
+        sources = (PriceSource("list", "", "", len(offers), "2026-10-01", SEEN),)
+        return Prices(date(2026, 11, 30), offers, kinds, apart, sources, (), _changes())
+
+    def refreshing(self, providers: Sequence[str]) -> Refreshing:
+        self.refreshes.append(tuple(providers))
+        return SampleRefreshing(outcomes())
+
+    def prices_changed(self) -> None:
+        self.reopened += 1
 
     def machine(self) -> LocalMachine:
         host = HostFacts("AMD Ryzen 9 5950X 16-Core Processor", 32, 2, 64 * GIB)
         return LocalMachine(host, (GpuFacts("NVIDIA GeForce RTX 4090", 24 * GIB, 450.0),), "575.12")
+
+
+def _changes() -> tuple[Change, ...]:
+    """What two months of refreshes saw of the p5.48xlarge on spot, the newest first."""
+    prices = ("18.40", "17.90", "19.60", "22.30", "21.10", "26.10", "25.70")
+    days = ("2026-10-02", "2026-10-12", "2026-10-21", "2026-11-01", "2026-11-09", "2026-11-20", SEEN)
+    seen = [
+        Change(day, "aws", "p5.48xlarge", "us-east-1", None, "spot", old, new, "spot history")
+        for day, old, new in zip(days, ("", *prices), prices, strict=False)
+    ]
+    return tuple(reversed(seen))
 
 
 class SilentCore(CannedCore):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from textual.widgets import DataTable, Input
 
+from planner.tui.panes import PANES
 from planner.tui.screens.dialogs import ChartScreen, JumpScreen, TextDialog
 from planner.tui.screens.machine import MachineScreen
 from planner.tui.screens.prices import PricesScreen
 from planner.tui.screens.why import LeverTable, WhyScreen
 from planner.tui.settings import Settings, load_settings
 from planner.tui.widgets.answer_pane import AnswerPane
+from planner.tui.widgets.bars import TitleBar
 from planner.tui.widgets.field import FieldInput
+from planner.tui.widgets.offers_table import OffersTable
 from planner.tui.widgets.plan_table import PlanTable
 from tests.tui.conftest import Open, settled, to_field
 from tests.tui.samples import BrokenCore, CannedCore, SilentCore
@@ -77,10 +80,10 @@ async def test_sorting_by_what_the_planner_orders_asks_it(open_app: Open) -> Non
         await settled(app, pilot)
         assert core.asked[-1][1] == "time"
         asked = len(core.asked)
-        await pilot.press("s", "s")
+        await pilot.press("s", "s", "s")
         await settled(app, pilot)
         assert app.order.sort == "hourly"
-        assert len(core.asked) <= asked + 2  # cost, then back to the planner's own order under the new column
+        assert len(core.asked) <= asked + 3  # cost, and the planner's own order under the two columns beside it
         await pilot.press("S")
         assert app.order.backwards
 
@@ -115,6 +118,7 @@ SCREENS: dict[str, type[object]] = {
     "y": TextDialog,
     "a": TextDialog,
     "u": TextDialog,
+    "v": TextDialog,
     "question_mark": TextDialog,
     "f1": TextDialog,
     "c": ChartScreen,
@@ -131,8 +135,8 @@ async def test_every_screen_opens_and_closes(open_app: Open) -> None:
         for key, screen in SCREENS.items():
             await pilot.press(key)
             assert isinstance(app.screen, screen), key
-            await pilot.press("escape")
-            assert len(app.screen_stack) == 1
+            await pilot.press(key if screen is TextDialog else "escape")
+            assert len(app.screen_stack) == 1, key
 
 
 async def test_command_line_palette_help_and_jumps(open_app: Open) -> None:
@@ -171,11 +175,17 @@ async def test_prices_are_filtered(open_app: Open) -> None:
     async with open_app() as (app, pilot):
         await pilot.press("4")
         await settled(app, pilot)
-        table = app.screen.query_one(DataTable)
-        assert table.row_count == 2
+        table = app.screen.query_one(OffersTable)
+        assert [line.offer.instance_type for line in table._lines] == ["p5.48xlarge", "p5.48xlarge"]
+        await pilot.press("o")
+        assert [line.kind.unranked for line in table._lines] == ["retired", "", ""]
         await pilot.press("c", "s", "slash", *"m7i", "enter")
         await settled(app, pilot)
         assert table.row_count == 1
+        await pilot.press("escape")
+        assert table.row_count == 4
+        await pilot.press("q")
+        assert isinstance(app.screen, TextDialog)
 
 
 async def test_what_cannot_be_read_is_said_in_the_pane(open_app: Open) -> None:
@@ -184,6 +194,65 @@ async def test_what_cannot_be_read_is_said_in_the_pane(open_app: Open) -> None:
         await pilot.press("4")
         await settled(app, pilot)
         assert "missing" in app.screen.question_words()[0].plain  # type: ignore[attr-defined]
+
+
+async def test_the_field_at_fault_is_named_by_its_label(open_app: Open) -> None:
+    async with open_app(settings=Settings({"model": "resnet50", "hour_value": "-1"})) as (app, _):
+        assert app.problem.startswith("my hour: ")
+        assert app.problem_field == "hour_value"
+
+
+async def test_a_limit_is_relaxed_with_one_key_where_nothing_meets_it(open_app: Open) -> None:
+    core = CannedCore()
+    hopeless = {"model": "resnet50", "deadline": "1h", "budget": "10"}
+    async with open_app(core, Settings(hopeless)) as (app, pilot):
+        keys = app.plan_screen.keys()
+        assert [word for _, word, _ in keys][:2] == ["Deadline", "Budget"]
+        await pilot.press("d")
+        await settled(app, pilot)
+        assert app.values["deadline"] == "2026-11-30 12:15"
+        await pilot.press("b")
+        await settled(app, pilot)
+        assert app.values["budget"] == "18"
+        assert app.ranked is not None
+        assert app.ranked.recommended is not None
+        asked = len(core.asked)
+        await pilot.press("d", "b")  # nothing is left to relax
+        await settled(app, pilot)
+        assert len(core.asked) == asked
+
+
+async def test_the_largest_batch_goes_into_the_form(open_app: Open) -> None:
+    async with open_app() as (app, pilot):
+        await pilot.press("B")
+        await settled(app, pilot)
+        assert app.values["batch"] == "288"
+        await to_field(app, pilot, "batch")
+        await pilot.press(*["backspace"] * 3, *"max")
+        await settled(app, pilot)
+        assert app.query_one("#field-batch", FieldInput).value == "288"
+        assert app.problem == ""
+
+
+async def test_places_are_shown_and_hidden(open_app: Open) -> None:
+    async with open_app() as (app, pilot):
+        app.plan_screen.action_toggle_place("cloud")
+        await settled(app, pilot)
+        assert app.values["where"] == "laptop, workstation, cluster"
+        app.plan_screen.action_toggle_place("cloud")
+        await settled(app, pilot)
+        assert app.values["where"] == ""
+        await pilot.press("w", "w")
+        await settled(app, pilot)
+        assert app.values["where"] == "workstation"
+
+
+async def test_every_tab_is_named_at_80_columns(open_app: Open) -> None:
+    async with open_app(size=(80, 24)) as (app, _):
+        bar = str(app.screen.query_one(TitleBar).render())
+        for pane in PANES:
+            assert pane.title in bar
+        assert "offline" in bar
 
 
 async def test_only_the_latest_question_is_kept_while_one_is_asked(open_app: Open) -> None:

@@ -20,12 +20,16 @@ TEXTS = {
     "model": st.sampled_from(["resnet50", "bert-large"]),
     "dataset": st.sampled_from(["", "imagenet"]),
     "epochs": st.sampled_from(["", "90", "2.5", "300M tokens", "5000 steps", "1 step"]),
+    "size": st.sampled_from(["", "256"]),
     "batch": st.sampled_from(["", "64"]),
+    "global": st.sampled_from(["", "1024"]),
     "precision": st.sampled_from(["", "bf16"]),
     "optimizer": st.sampled_from(["", "adamw"]),
     "levers": st.lists(st.sampled_from(["nhwc", "compile", "tuned", "ckpt", "zero2", "lora16", "accum4"])).map(
         " ".join
     ),
+    "measured": st.sampled_from(["", "RTX 3090=812", "RTX 3090=812; A100:8=9800,b128"]),
+    "country": st.sampled_from(["", "DE"]),
     "where": st.sampled_from(["", "any", "cloud", "laptop, cloud"]),
     "gpus": st.sampled_from(["", "H100:8", "80GB+:8"]),
     "nodes": st.sampled_from(["", "2"]),
@@ -63,6 +67,8 @@ def test_the_command_line_asks_the_same(values: dict[str, str], sort: str) -> No
         ("deadline", "yesterday"),
         ("budget", "all"),
         ("sure", "100"),
+        ("size", "large"),
+        ("global", "some"),
         ("hour_value", "-2"),
     ],
 )
@@ -78,6 +84,28 @@ def test_names_that_the_planner_does_not_know_name_their_field() -> None:
         resolve_experiment(request({"model": "resnet5O"}))
     assert field_of(caught.value) == "model"
     assert field_of(InputError("anything else")) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "key"),
+    [
+        ({"global": "7", "batch": "2"}, "global"),
+        ({"size": "7"}, "size"),
+        ({"levers": "lora16"}, "levers"),
+        ({"dataset": "squad"}, "dataset"),
+        ({"epochs": "300M tokens"}, "epochs"),
+    ],
+)
+def test_a_contradiction_is_laid_at_the_field_it_speaks_of(values: dict[str, str], key: str) -> None:
+    with pytest.raises(InputError) as caught:
+        resolve_experiment(request({"model": "resnet50", **values}))
+    assert field_of(caught.value) == key
+
+
+def test_the_size_is_pixels_or_tokens_as_the_model_takes() -> None:
+    assert request({"model": "resnet50", "size": "256"}).image_size == 256
+    assert request({"model": "bert-large", "size": "256"}).seq_length == 256
+    assert "--seq-length 256" in command_line({"model": "bert-large", "size": "256"})
 
 
 @pytest.mark.parametrize("words", ["", "nhwc", "compile ckpt zero3", "tuned lora8 accum2"])

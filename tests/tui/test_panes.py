@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from rich.text import Text
 
 from planner.plan.plan import Recommendation
 from planner.tui.clock import age, day, moment
@@ -15,7 +16,9 @@ from planner.tui.theme import DARK, LIGHT, PALETTES
 from planner.tui.widgets.answer_pane import answer_text
 from planner.tui.widgets.chart import chart_text
 from planner.tui.widgets.columns import View, columns_for, total_width
+from planner.tui.widgets.comparison import comparison_text
 from planner.tui.widgets.completions import matching
+from planner.tui.widgets.offer_pane import history_text
 from planner.tui.widgets.why_pane import why_lines
 from planner.units import format_duration
 from tests.tui.samples import NOW, CannedCore, sample_plan
@@ -134,7 +137,33 @@ def test_offers_are_filtered_sorted_and_aged() -> None:
     assert [line.offer.price for line in chosen_lines(lines, "", "price", cpu_too=True)] == ["0.10", "25.70", "56.40"]
     assert [line.offer.region for line in chosen_lines(lines, "p5 WEST", "age", cpu_too=False)] == ["us-west-2"]
     assert dict(age_counts(lines))["1–3 days"] == 2
-    assert [line.stale for line in lines] == [False, True, False]
+    assert [line.stale for line in lines] == [False, True, False, True]
+    everything = chosen_lines(lines, "", "price", cpu_too=True, past_too=True)
+    assert [line.offer.price for line in everything] == ["0.04", "0.10", "25.70", "56.40"]
+
+
+def test_the_history_of_an_offer_is_drawn_from_what_refreshes_saw() -> None:
+    prices = CannedCore().prices()
+    seen = history_text(prices.offers[0], prices.changes, DARK).plain
+    assert seen.startswith("7 prices since 2 Oct  ▁▁▁▁▁▁▁▁▂▂▂▂")
+    assert seen.endswith("low $17.90  high $26.10")
+    assert "no other price" in history_text(prices.offers[1], prices.changes, DARK).plain
+
+
+def test_rows_side_by_side_mark_the_quickest_and_the_cheapest() -> None:
+    rows = FREE.plan.estimates[:3]
+    text = comparison_text(rows, NOW, DARK, 100)
+    lines = {line.plain[:11].strip(): line for line in text.split("\n")}
+    assert lines["machine"].plain.split() == ["machine", "this", "machine", "desk", "lab-a100"]
+    quickest, cheapest = [_in_ink(lines[label], DARK.good) for label in ("time", "cost")]
+    assert quickest == ["1h52"]
+    assert cheapest == ["$4.56"]
+    assert "1 more have no room" not in text.plain
+    assert "2 more have no room" in comparison_text(rows, NOW, DARK, 30).plain
+
+
+def _in_ink(line: Text, color: str) -> list[str]:
+    return [line.plain[span.start : span.end].strip() for span in line.spans if span.style == color]
 
 
 def test_the_machine_as_found_and_as_planned() -> None:

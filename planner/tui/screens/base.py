@@ -51,6 +51,12 @@ class PlannerScreen(Screen[None]):
         """Show what the app knows now; called when the screen comes up and when anything changes."""
         raise NotImplementedError
 
+    def show_refresh(self) -> None:
+        """A refresh of the prices has got on."""
+
+    def prices_changed(self) -> None:
+        """A refresh has ended, and prices may be others."""
+
     def row_changed(self) -> None:
         """The plan's cursor stands on another row."""
 

@@ -26,13 +26,13 @@ class TextDialog(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding(key, "dismiss", show=False) for key in ("escape", "enter", "q")]
 
-    def __init__(self, title: str, text: Text, opened_by: str) -> None:
+    def __init__(self, title: str, text: Text, opened_by: str, footer: str = "up, down scroll · Esc closes") -> None:
         super().__init__()
-        self._title, self._text, self._opened_by = title, text, opened_by
+        self._title, self._text, self._opened_by, self._footer = title, text, opened_by, footer
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="pane dialog") as pane:
-            pane.border_title, pane.border_subtitle = self._title, "up and down scroll · Esc closes"
+            pane.border_title, pane.border_subtitle = self._title, self._footer
             yield Static(self._text)
 
     def on_mount(self) -> None:

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from planner.experiment.resolve import describe
-from planner.plan.plan import Estimate
+from planner.plan.plan import PLACES, Estimate
 from planner.tui.arrange import GROUPS, SORTS, arrange, key_of, misses
 from planner.tui.asked import Values
 from planner.tui.clock import moment
@@ -27,6 +27,7 @@ from planner.tui.texts import unranked_text
 from planner.tui.widgets.answer_pane import AnswerPane, missed_words, round_money
 from planner.tui.widgets.chart import Chart
 from planner.tui.widgets.columns import View
+from planner.tui.widgets.comparison import comparison_text
 from planner.tui.widgets.completions import Completions
 from planner.tui.widgets.form import ExperimentForm
 from planner.tui.widgets.plan_table import PlanTable
@@ -267,12 +268,37 @@ class PlanScreen(PlannerScreen):
         key = key_of(row)
         self._reorder(pinned=tuple(one for one in pinned if one != key) if key in pinned else (*pinned, key))
 
+    def action_compare(self) -> None:
+        """The pinned rows beside each other; the cursor's row and the recommended one join them."""
+        ranked = self.planner.ranked
+        if ranked is None:
+            return
+        by_key = {key_of(row): row for row in ranked.plan.estimates}
+        wanted = [
+            *self.planner.order.pinned,
+            *(key_of(row) for row in (self.planner.chosen, ranked.recommended) if row),
+        ]
+        rows = [by_key[key] for key in dict.fromkeys(wanted) if key in by_key]
+        text = comparison_text(rows, ranked.plan.generated_at, self.planner.palette, min(self.app.size.width - 8, 112))
+        self.app.push_screen(TextDialog("Side by side", text, "v", "p pins more rows · Esc closes"))
+
     def action_recommended(self) -> None:
         self.planner.cursor_moved = False
         self.refresh_content()
 
     def action_only(self, place: str) -> None:
         self._ask_with("where", place)
+
+    def action_next_place(self) -> None:
+        """Only laptops, only workstations ... and all again."""
+        where = self.planner.values.get("where", "")
+        ring = ("", *PLACES)
+        self.action_only(ring[(ring.index(where) + 1) % len(ring)] if where in ring else "")
+
+    def action_toggle_place(self, place: str) -> None:
+        words = [word.strip() for word in self.planner.values.get("where", "").split(",") if word.strip()] or [*PLACES]
+        kept = [word for word in words if word != place] if place in words else [*words, place]
+        self.action_only("" if set(kept) >= set(PLACES) else ", ".join(kept))
 
     def action_relax(self, limit: str) -> None:
         """Move a limit to where something meets it."""

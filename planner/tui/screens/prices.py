@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,16 +16,18 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from planner.errors import PlannerError
-from planner.plan.sentence import PURCHASE_WORDS
-from planner.tui.clock import age, day
 from planner.tui.commands import PRICES, bindings, footer
 from planner.tui.core import Prices
 from planner.tui.drawing import bar, fitted
 from planner.tui.messages import SortAsked
-from planner.tui.offers import SORTS, Line, age_counts, chosen_lines, flag_words, offer_lines
+from planner.tui.offers import SORTS, Line, age_counts, chosen_lines, offer_lines
 from planner.tui.screens.base import PlannerScreen
+from planner.tui.screens.dialogs import TextDialog
+from planner.tui.texts import quarantine_text
 from planner.tui.widgets.facts_pane import FactsPane
+from planner.tui.widgets.offer_pane import offer_text
 from planner.tui.widgets.offers_table import OffersTable
+from planner.tui.widgets.refresh_pane import failures_of, failures_text, refresh_text, refresh_title
 
 
 @dataclass
@@ -52,27 +55,37 @@ class PricesScreen(PlannerScreen):
         self._prices: Prices | None = None
         self._all: list[Line] = []
         self._problem = ""
-        self._words, self._sort, self._cpu_too = "", SORTS[0], False
+        self._words, self._sort, self._cpu_too, self._past_too = "", SORTS[0], False, False
 
     def compose_body(self) -> Iterator[Widget]:
         with Horizontal(id="body"):
-            with Vertical():
+            with Vertical(id="prices-left"):
                 with Vertical(id="offers-pane", classes="pane table-pane"):
                     yield OffersTable()
                     yield Input(placeholder="words", classes="filter", compact=True)
                 yield Static(id="offer", classes="pane")
                 yield Static(id="quarantine", classes="pane")
             with Vertical(id="prices-right"):
+                yield FactsPane("refresh", "Refresh")
+                yield FactsPane("failures", "Failures")
                 yield FactsPane("sources", "Sources")
                 yield Static(id="ages", classes="pane")
 
     def on_mount(self) -> None:
-        titles = {"offers-pane": "Offers", "offer": "Offer", "quarantine": "Quarantine"}
-        for pane, title in {**titles, "ages": "Ages"}.items():
+        for pane, title in {
+            "offers-pane": "Offers",
+            "offer": "Offer",
+            "quarantine": "Quarantine",
+            "ages": "Ages",
+        }.items():
             self.query_one(f"#{pane}").border_title = title
         self.query_one("#offer").border_subtitle = "follows the cursor"
+        self.query_one("#quarantine").border_subtitle = "q all"
         self.query_one(OffersTable).focus()
         super().on_mount()
+        self.prices_changed()
+
+    def prices_changed(self) -> None:
         self.planner.in_thread(self._read, "prices")
 
     def _read(self) -> None:
@@ -92,7 +105,9 @@ class PricesScreen(PlannerScreen):
         self.refresh_content()
 
     def keys(self) -> Sequence[tuple[str, str, str]]:
-        return footer(PRICES, ("Command",))
+        control = self.planner.refresh_control
+        failed = self._failures() or (control.state is not None and control.state.problem)
+        return footer(PRICES, ("Command", *(() if failed else ("Retry failed",))))
 
     def question_words(self) -> tuple[Text, Text]:
         palette = self.planner.palette
@@ -114,39 +129,43 @@ class PricesScreen(PlannerScreen):
         if self._prices is None:
             return
         palette = self.planner.palette
-        shown = chosen_lines(self._all, self._words, self._sort, cpu_too=self._cpu_too)
-        which = "all" if self._cpu_too else "with accelerators"
+        shown = chosen_lines(self._all, self._words, self._sort, cpu_too=self._cpu_too, past_too=self._past_too)
+        which = ("" if self._past_too else "current, ") + ("all machines" if self._cpu_too else "with accelerators")
         pane = self.query_one("#offers-pane")
         pane.border_subtitle = f"{len(shown):,} of {len(self._all):,} · {which} · by {self._sort}"
         self.query_one(OffersTable).show(shown, self._sort, palette)
         self.query_one("#ages", Static).update(self._ages_text())
         self.query_one("#sources", FactsPane).show(self._sources_text(self._prices))
         self.query_one("#quarantine", Static).update(self._quarantine_text(self._prices))
+        self.show_refresh()
+
+    def show_refresh(self) -> None:
+        control, palette = self.planner.refresh_control, self.planner.palette
+        readings = self._prices.readings if self._prices is not None else ()
+        pane = self.query_one("#refresh", FactsPane)
+        pane.border_title = refresh_title(control)
+        pane.border_subtitle = "Esc stops" if control.busy or control.asks_bytes else "r refresh"
+        pane.show(refresh_text(control, readings, palette, max(pane.content_size.width, 20)))
+        failures = self._failures()
+        shown = self.query_one("#failures", FactsPane)
+        shown.border_title = f"{len(failures)} failure{'s' if len(failures) != 1 else ''}"
+        shown.show(failures_text(failures, palette))
+        self.set_class(bool(failures), "-failed")
+        self.set_class(control.busy or control.state is not None or control.asks_bytes > 0, "-refreshing")
+
+    def _failures(self) -> list[tuple[str, str]]:
+        control = self.planner.refresh_control
+        if control.busy:
+            return []
+        return failures_of(control.state, self._prices.readings if self._prices is not None else ())
 
     @on(OffersTable.Chosen)
     def _follow(self, event: OffersTable.Chosen) -> None:
         pane = self.query_one("#offer", Static)
-        pane.border_title = event.line.offer.instance_type if event.line else "Offer"
-        pane.update(self._offer_text(event.line))
-
-    def _offer_text(self, line: Line | None) -> Text:
-        palette = self.planner.palette
-        if line is None:
-            return Text("No offer contains these words.", style=palette.dim)
-        offer, kind = line.offer, line.kind
-        text = Text.assemble((f"{offer.price} USD/h", f"bold {palette.strong}"))
-        bought = PURCHASE_WORDS.get(offer.purchase, offer.purchase)
-        text.append(f" {bought}, {offer.zone or offer.region}", style=palette.text)
-        facts = [f"{kind.vcpus:g} vCPUs" if kind.vcpus else "", f"{kind.memory_gib:g} GiB" if kind.memory_gib else ""]
-        link = kind.link if kind.link != "none" else ""
-        text.append(f"   {' · '.join(fact for fact in (*facts, kind.cpu, link) if fact)}\n", style=palette.dim)
-        text.append(
-            f"seen {day(offer.price_as_of)}, {age(line.days)} ago", style=palette.warn if line.stale else palette.text
-        )
-        text.append(f" in {offer.price_source}\n", style=palette.dim)
-        unranked = [kind.unranked] if kind.unranked else []
-        notes = [*unranked, *flag_words(offer)]
-        return text.append("; ".join(notes) or "no flags", style=palette.warn if notes else palette.dim)
+        offer = event.line.offer if event.line else None
+        pane.border_title = f"{offer.instance_type} · {offer.zone or offer.region}" if offer else "Offer"
+        changes = self._prices.changes if self._prices is not None else ()
+        pane.update(offer_text(event.line, changes, self.planner.palette))
 
     def _ages_text(self) -> Text:
         palette = self.planner.palette
@@ -174,16 +193,48 @@ class PricesScreen(PlannerScreen):
     def _quarantine_text(self, prices: Prices) -> Text:
         """How many rows are kept apart, and for which reasons."""
         palette = self.planner.palette
-        reasons: dict[str, list[str]] = {}
-        for row in prices.quarantined:
-            reasons.setdefault(row.reason, []).append(f"{row.offer.provider} {row.offer.instance_type}")
+        width = max(self.query_one("#quarantine").content_size.width, 40)
         text = Text(f"{len(prices.quarantined):,} rows kept apart, never ranked", style=palette.text)
-        for reason, names in sorted(reasons.items(), key=lambda item: -len(item[1])):
-            text.append(f"\n{len(names):>5} ", style=palette.strong).append(
-                f"{fitted(reason, 50)}  ", style=palette.dim
-            )
-            text.append(fitted(names[0], 22), style=palette.faint)
+        for reason, count in Counter(row.reason for row in prices.quarantined).most_common():
+            text.append(f"\n{count:>5} ", style=palette.strong).append(fitted(reason, width - 6), style=palette.dim)
         return text
+
+    def action_refresh(self) -> None:
+        self.planner.refresh_control.start()
+
+    def action_retry(self) -> None:
+        control = self.planner.refresh_control
+        if control.state is not None:
+            control.retry()
+        elif self._prices is not None:
+            control.start(tuple({reading.provider for reading in self._prices.readings if reading.problem}))
+
+    def action_stop_or_leave(self) -> None:
+        control = self.planner.refresh_control
+        asked = control.asks_bytes > 0
+        if control.stop() or asked:
+            self.planner.refresh_moved()
+        elif not self.close_filter():
+            self.planner.action_go("plan")
+
+    def action_quarantine(self) -> None:
+        if self._prices is not None:
+            text = quarantine_text(self._prices, self.planner.palette)
+            self.app.push_screen(TextDialog("Kept apart, never ranked", text, "q"))
+
+    def action_past_too(self) -> None:
+        self._past_too = not self._past_too
+        self.refresh_content()
+
+    def close_filter(self) -> bool:
+        """Take the filter away; False where there was none."""
+        entry = self.query_one(".filter", Input)
+        if not entry.has_class("-open"):
+            return False
+        entry.value = ""
+        entry.remove_class("-open")
+        self.query_one(OffersTable).focus()
+        return True
 
     def action_filter(self) -> None:
         entry = self.query_one(".filter", Input)

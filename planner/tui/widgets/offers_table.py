@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from rich.text import Text
+from textual import events
 from textual.message import Message
 from textual.widgets import DataTable
 
@@ -26,7 +27,7 @@ class _Column(NamedTuple):
 
 _COLUMNS = (
     _Column("provider", 9, "left", "provider"),
-    _Column("instance type", 20, "left", "machine"),
+    _Column("instance type", 19, "left", "machine"),
     _Column("region", 15, "left", "region"),
     _Column("GPUs", 11, "left", "gpus"),
     _Column("GiB", 4, "right", ""),
@@ -59,18 +60,23 @@ An age in amber is older than prices of its kind stay true: 3 days for spot, 30 
         super().__init__("offers")
         self._lines: Sequence[Line] = ()
         self._columns: list[_Column] = []
+        self._sort = ""
         self._palette: Palette | None = None
 
     def show(self, lines: Sequence[Line], sort: str, palette: Palette) -> None:
         """Replace the lines; the cursor stays on its offer where that is still there."""
         chosen = self.chosen.offer[:5] if self.chosen is not None else None
-        self._lines, self._palette, self._columns = lines, palette, self._fitting()
+        self._lines, self._sort, self._palette, self._columns = lines, sort, palette, self._fitting()
         cursor = next((index for index, line in enumerate(lines) if line.offer[:5] == chosen), 0)
         with self.prevent(DataTable.RowHighlighted):
             labels = [(_header(column, sort, palette), column.width + GAP) for column in self._columns]
             self.columns_replaced([(Text(" "), 1), *labels])
             self.lines_changed(cursor)
         self.post_message(self.Chosen(self.chosen))
+
+    def on_resize(self, event: events.Resize) -> None:
+        if self._palette is not None and self._fitting() != self._columns:
+            self.show(self._lines, self._sort, self._palette)
 
     @property
     def chosen(self) -> Line | None:
@@ -135,7 +141,7 @@ def _content(title: str, line: Line, palette: Palette) -> tuple[str, str]:
     if title == "region":
         return offer.zone or offer.region, palette.dim
     if title == "GPUs":
-        return (f"{kind.num_gpus:g}×{kind.accelerator}" if kind.num_gpus else "CPU only"), palette.text
+        return (f"{kind.num_gpus:.3g}×{kind.accelerator}" if kind.num_gpus else "CPU only"), palette.text
     if title == "GiB":
         memory = kind.memory_gib_per_gpu
         return (UNKNOWN if memory is None else f"{memory:.0f}"), palette.dim

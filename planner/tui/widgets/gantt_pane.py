@@ -1,0 +1,116 @@
+"""The Gantt chart of a sweep: a row a machine with its bar, and under it how it is bought and what it costs."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from rich.text import Text
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.widgets import Static
+
+from planner.plan import gantt
+from planner.plan.sentence import machine_words
+from planner.plan.sweep import SweepPlan, Track
+from planner.plan.swept import Swept
+from planner.plan.words import BUY_WORDS
+from planner.tui.clock import moment
+from planner.tui.drawing import fitted
+from planner.tui.theme import Palette
+from planner.units import format_money
+
+_NAME, _GPUS = 16, 14
+_NARROW = 90
+_LEAST_BAR = 16
+
+
+class GanttPane(VerticalScroll):
+    """Drawn anew when the sweep or the width changes."""
+
+    HELP = """\
+Who runs what when, at P50.
+
+Blocks are experiments with their numbers; ░ is setting up, · goes on to the P90, ┊ is the deadline.
+Under a machine's name stands how it is bought and what it costs.
+
+up, down   scroll where there are more machines than rows"""
+
+    def __init__(self) -> None:
+        super().__init__(id="gantt", classes="pane")
+        self.border_title = "Gantt"
+        self.border_subtitle = "numbers = experiments · ░ set-up · the tail goes to P90"
+        self._swept: Swept | None = None
+        self._palette: Palette | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Static()
+
+    def show(self, swept: Swept | None, palette: Palette) -> None:
+        self._swept, self._palette = swept, palette
+        self._paint()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._paint()
+
+    def _paint(self) -> None:
+        width = self.content_size.width
+        if self._palette is None or width <= 0:
+            return
+        text = Text() if self._swept is None else gantt_text(self._swept, self._palette, width)
+        self.query_one(Static).update(text)
+
+
+def gantt_text(swept: Swept, palette: Palette, width: int) -> Text:
+    """The axis, two lines a machine and the sum, in lines of ``width`` cells."""
+    plan = swept.plan
+    deadline = swept.limits.deadline
+    deadline_s = None if deadline is None else (deadline - swept.started_at).total_seconds()
+    span_s = gantt.span_of(plan, deadline_s)
+    left = _NAME + 1 + (_GPUS + 1 if width >= _NARROW else 0)
+    cells = max(_LEAST_BAR, width - left - 1)
+    lines = [Text(" " * left + gantt.axis_line(span_s, cells, swept.started_at), style=palette.dim)]
+    for track in plan.tracks:
+        head = Text(f"{fitted(track.machine.name, _NAME):<{_NAME}} ", style=palette.text)
+        if width >= _NARROW:
+            words = machine_words(track.machine.candidate)
+            head.append(f"{fitted(words, _GPUS):<{_GPUS}} ", style=palette.dim)
+        lines += [head.append_text(_bar(track, span_s, cells, deadline_s, palette)), _purchase(track, palette)]
+    return Text("\n").join([*lines, _sum(plan, swept, palette)])
+
+
+def _purchase(track: Track, palette: Palette) -> Text:
+    candidate = track.machine.candidate
+    bought = candidate.purchase(track.machine.offer)
+    line = Text(f"{BUY_WORDS.get(bought, bought):<5}", style=palette.faint)
+    if not track.used:
+        return line.append("not used", style=palette.faint)
+    unknown = any(part.usd is None for part in track.cost_parts)
+    return line.append(format_money(track.cost_usd) + ("?" if unknown else ""), style=palette.dim)
+
+
+def _sum(plan: SweepPlan, swept: Swept, palette: Palette) -> Text:
+    paid = sum(part.usd or 0.0 for part in plan.credits)
+    line = Text("sum  ", style=palette.faint).append(format_money(plan.cost_usd.p50), style=f"bold {palette.strong}")
+    if paid:
+        line.append(f" after {format_money(-paid)} of credits", style=palette.dim)
+    ends = moment(swept.started_at + timedelta(seconds=plan.makespan_s.p50), swept.started_at)
+    return line.append(f"   ends {ends}", style=palette.dim)
+
+
+def _bar(track: Track, span_s: float, cells: int, deadline_s: float | None, palette: Palette) -> Text:
+    """The characters in colours: a place's colour and a darker one take turns; words never rest on colour alone."""
+    ground = palette.places[track.machine.candidate.place]
+    text, style = Text(), ""
+    for character in gantt.bar(track, span_s, cells, deadline_s):
+        if character == gantt.BLOCKS[0]:
+            style = f"{palette.background} on {ground}"
+            text.append(" ", style=style)
+        elif character == gantt.BLOCKS[1]:
+            style = f"{palette.strong} on {palette.border}"
+            text.append(" ", style=style)
+        elif character.isdigit():
+            text.append(character, style=f"bold {style}")
+        else:
+            text.append(character, style=palette.warn if character == gantt.LIMIT else palette.faint)
+    return text

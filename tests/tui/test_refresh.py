@@ -1,0 +1,140 @@
+"""Refreshing the prices: progress by provider, what failed, stopping, and asking before much is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Event
+
+from textual.pilot import Pilot
+
+from planner.errors import DataError
+from planner.tui.app import PlannerApp
+from planner.tui.refreshing import Refreshing, RefreshState
+from planner.tui.widgets.facts_pane import FactsPane
+from pricing.providers.base import Progress
+from pricing.refresh import Summary
+from tests.tui.conftest import Open, settled
+from tests.tui.refreshes import REFUSED, SOURCES, SampleRefreshing, outcomes
+from tests.tui.samples import CannedCore
+
+
+class RefreshingCore(CannedCore):
+    """Refreshes as its ``sample`` does."""
+
+    def __init__(self, sample: SampleRefreshing) -> None:
+        super().__init__()
+        self.sample = sample
+
+    def refreshing(self, providers: Sequence[str]) -> Refreshing:
+        self.refreshes.append(tuple(providers))
+        return self.sample
+
+
+def pane(app: PlannerApp, name: str) -> str:
+    return str(app.screen.query_one(f"#{name}", FactsPane).query_one("Static").render())
+
+
+async def refreshed(app: PlannerApp, pilot: Pilot[None]) -> None:
+    for _ in range(100):
+        if not app.refresh_control.busy:
+            break
+        await pilot.pause(0.05)
+    await pilot.pause(0.3)
+    await settled(app, pilot)
+
+
+async def test_progress_is_shown_by_provider_while_it_runs(open_app: Open) -> None:
+    go = Event()
+    core = RefreshingCore(SampleRefreshing(outcomes(), go))
+    async with open_app(core) as (app, pilot):
+        await pilot.press("4")
+        await settled_screen(pilot)
+        await pilot.press("r")
+        await pilot.pause(0.5)
+        shown = pane(app, "refresh")
+        assert "AWS price list us-east-1: 120 MB" in shown
+        assert "Azure retail prices eastus: page 34" in shown
+        assert "left" in shown
+        assert "live" in app.price_state()[0].plain
+        go.set()
+        await refreshed(app, pilot)
+        assert "prices changed: 1, new: 0" in pane(app, "refresh")
+        assert core.reopened == 1
+        assert len(core.asked) == 2  # ranked anew with the new prices
+
+
+async def settled_screen(pilot: Pilot[None]) -> None:
+    await pilot.pause()
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+async def test_a_failure_stays_in_its_pane_and_is_tried_again(open_app: Open) -> None:
+    core = RefreshingCore(SampleRefreshing(outcomes(REFUSED)))
+    async with open_app(core) as (app, pilot):
+        await pilot.press("4", "r")
+        await refreshed(app, pilot)
+        assert REFUSED in pane(app, "failures")
+        assert "refresh failed" in app.price_state()[0].plain
+        await pilot.press("1", "4")
+        await settled(app, pilot)
+        assert REFUSED in pane(app, "failures")
+        core.sample = SampleRefreshing(outcomes())
+        await pilot.press("R")
+        await refreshed(app, pilot)
+        assert core.refreshes == [(), ("gcp",)]
+        assert "live" in app.price_state()[0].plain
+
+
+async def test_escape_stops_it_and_what_was_read_is_kept(open_app: Open) -> None:
+    core = RefreshingCore(SampleRefreshing(outcomes(), Event()))
+    async with open_app(core) as (app, pilot):
+        await pilot.press("4", "r")
+        await pilot.pause(0.3)
+        await pilot.press("escape")
+        await refreshed(app, pilot)
+        assert core.sample.stopped
+        assert "stopped; what was read is kept" in pane(app, "refresh")
+        assert core.reopened == 1
+
+
+async def test_much_is_read_only_where_it_is_said_twice(open_app: Open) -> None:
+    core = RefreshingCore(SampleRefreshing(outcomes(), size=2_500_000_000))
+    async with open_app(core) as (app, pilot):
+        await pilot.press("4", "r")
+        await refreshed(app, pilot)
+        assert "2.3 GiB would be read" in pane(app, "refresh")
+        await pilot.press("escape")
+        assert "would be read" not in pane(app, "refresh")
+        await pilot.press("r")
+        await refreshed(app, pilot)
+        await pilot.press("r")
+        await refreshed(app, pilot)
+        assert "prices changed" in pane(app, "refresh")
+
+
+async def test_a_store_that_cannot_be_used_is_said(open_app: Open) -> None:
+    core = RefreshingCore(SampleRefreshing(DataError("the store cannot be written")))
+    async with open_app(core) as (app, pilot):
+        await pilot.press("4", "r")
+        await refreshed(app, pilot)
+        assert "the store cannot be written" in pane(app, "refresh")
+
+
+def test_the_time_left_follows_the_pace() -> None:
+    times = iter([0.0, 10.0, 10.0])
+    state = RefreshState({"a": "aws", "b": "aws"}, lambda: next(times))
+    state.heard(Progress("a", 1, 1, "pages"))
+    assert state.share == 0.5
+    assert state.left_s == 10.0
+    (provider,) = state.providers()
+    assert (provider.finished, provider.sources, provider.doing) == (1, 2, "")
+
+
+def test_nothing_is_said_of_the_time_left_at_the_start() -> None:
+    state = RefreshState(SOURCES)
+    assert state.left_s is None
+    state.ended(Summary(outcomes(REFUSED), ()))
+    assert [one.provider for one in state.providers()] == ["aws", "azure", "gcp"]
+    assert state.share == 1.0
+    assert not state.running
