@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 
@@ -26,6 +26,9 @@ ROWS_TO_ASK = 200
 """The nearest rows by rank; those behind them miss by more."""
 
 MOST_LEVERS = 3
+
+_STAYS = ("provisioning", "environment", "data download", "idle", "billing step")
+"""Parts of time and money that are there however long it trains."""
 
 
 def nearest(
@@ -92,21 +95,31 @@ def _unrestricted(experiment: Experiment, question: Question, world: World, now:
 
 
 def _fewer_epochs(experiment: Experiment, row: Estimate, limits: Limits, now: datetime) -> Iterator[str]:
-    """How much training the row has time and money for, taking both as proportional to it."""
+    """How much training the row has time and money for beside what does not depend on it."""
     share = _share_that_fits(row, limits, now)
-    epochs = math.floor(share * experiment.epochs * 10) / 10 if experiment.epochs < 10 else share * experiment.epochs
-    epochs = math.floor(epochs) if experiment.epochs >= 10 else epochs
+    step = 1.0 if experiment.epochs >= 10 else 0.1
+    epochs = math.floor(share * experiment.epochs / step) * step
     if 0 < epochs < experiment.epochs:
         yield f"{epochs:g} of the {experiment.epochs:g} epochs would fit on {_row_words(row)}"
 
 
 def _share_that_fits(row: Estimate, limits: Limits, now: datetime) -> float:
+    """The share of the training after which both limits are met, the rest of time and bill staying as it is."""
     shares = [1.0]
     if limits.deadline is not None and row.time_s is not None:
-        shares.append((limits.deadline - now).total_seconds() / limit_met(row.time_s, limits.confidence))
+        seconds = {part.name: part.seconds for part in row.time_parts}
+        allowed = (limits.deadline - now).total_seconds() / limit_met(row.time_s, limits.confidence)
+        shares.append(_beside(allowed, seconds))
     if limits.budget_usd is not None and row.cost_usd is not None and row.cost_usd.p50 > 0:
-        shares.append(limits.budget_usd / limit_met(row.cost_usd, limits.confidence))
+        spent = {use.name: use.usd for part in row.cost_parts for use in part.parts} or {"training": 1.0}
+        shares.append(_beside(limits.budget_usd / limit_met(row.cost_usd, limits.confidence), spent))
     return min(shares)
+
+
+def _beside(allowed: float, parts: Mapping[str, float]) -> float:
+    """The share of the training that is left of ``allowed``, a share of the whole, beside the parts that stay."""
+    stays = sum(parts.get(name, 0.0) for name in _STAYS) / sum(parts.values())
+    return (allowed - stays) / (1 - stays)
 
 
 def _levers(experiment: Experiment, answered: Answer, row: Estimate, limits: Limits, now: datetime) -> Iterator[str]:
