@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import time
 from datetime import datetime
@@ -15,7 +16,7 @@ from planner.errors import InputError
 from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.profiler.detect import quick_look
 from planner.profiler.profile_file import clear_profile, read_document
-from planner.profiler.session import FULL_S, QUICK_S, TRAINING_S, Session, Wanted
+from planner.profiler.session import FULL_S, HOST_S, QUICK_S, SUSTAINED_S, TRAINING_S, Session, Wanted
 from planner.profiler.this_machine import cache_directory, profile_path
 from planner.values import positive, whole
 
@@ -37,6 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument("words", nargs="*", metavar="show | clear | -- COMMAND", help="what is stored; or your command")
     parser.add_argument("--quick", action="store_true", help="at most 30 seconds")
+    parser.add_argument(
+        "--sustained", action="store_true", help="a minute more: what a warm machine keeps of its rates"
+    )
     parser.add_argument("--max-seconds", type=positive, metavar="S", help="never longer than this")
     parser.add_argument("--python", default=sys.executable, metavar="PATH", help="the interpreter that has your torch")
     parser.add_argument("-m", "--model", metavar="NAME", help="measure real training steps of this model")
@@ -53,6 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     path = _path()
+    if arguments.quick and arguments.sustained:
+        raise InputError("--quick and --sustained contradict each other")
     if arguments.words == ["show"]:
         return _show(path, arguments.output)
     if arguments.words == ["clear"]:
@@ -77,6 +83,7 @@ def _measure(arguments: argparse.Namespace, path: Path) -> int:
     session = open_session(path)
     seconds = arguments.max_seconds or (QUICK_S if arguments.quick else FULL_S)
     bars = ProgressBars()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what is measured is stopped and kept as on Ctrl-C
     begin = time.monotonic()
 
     def progress(name: str, done: int, total: int | None) -> None:
@@ -86,7 +93,11 @@ def _measure(arguments: argparse.Namespace, path: Path) -> int:
         if arguments.model is not None:
             session.train(_wanted(arguments), arguments.python, arguments.max_seconds or TRAINING_S, progress)
         else:
-            session.measure(arguments.python, quick=arguments.quick, seconds=seconds, progress=progress)
+            session.measure(arguments.python, quick=arguments.quick, seconds=seconds - HOST_S, progress=progress)
+            session.measure_host(arguments.python, progress)
+            if arguments.sustained:
+                left_s = SUSTAINED_S if arguments.max_seconds is None else seconds - (time.monotonic() - begin)
+                session.sustain(arguments.python, min(SUSTAINED_S, left_s), progress)
     except KeyboardInterrupt:
         bars.close()
         sys.stderr.write(f"gpuplanner: interrupted after {time.monotonic() - begin:.0f} s; what was measured is kept\n")
@@ -97,7 +108,10 @@ def _measure(arguments: argparse.Namespace, path: Path) -> int:
 
 def open_session(path: Path) -> Session:
     """A session of measuring on this machine, whose full look waits for the driver."""
-    return Session(quick_look(cache_directory(), wait_s=None), path, lambda: datetime.now().astimezone())
+    local = quick_look(cache_directory(), wait_s=None)
+    session = Session(local, path, lambda: datetime.now().astimezone())
+    session.look(local)
+    return session
 
 
 def _wanted(arguments: argparse.Namespace) -> Wanted:

@@ -54,12 +54,25 @@ def profile_lines(document: dict[str, Any], path: Path) -> Iterator[str]:
         done, planned = len(device["measurements"]), device.get("cases")
         part = "" if done == planned else f" of {planned}, the others were not reached"
         yield f"{device['device']}: {tool}{threads}, {done} measurements{part}"
+    yield from _host(document["host"])
+    left = document.get("sustained", {}).get("left")
+    if left is not None:
+        yield f"warm: {left:.0%} of the first seconds' rate is left after {len(document['sustained']['windows'])} s"
+    yield from document.get("notes", ())
     if document["rates"] is not None:
         yield ""
         yield from _rates(document["rates"])
     if document["runs"]:
         yield ""
         yield from render(_RUNS, [_run(run) for run in document["runs"]])
+
+
+def _host(host: dict[str, Any]) -> Iterator[str]:
+    disk, decode = host.get("disk_bytes_per_s"), host.get("decode_images_per_s_per_core")
+    if disk is not None:
+        yield f"disk: reads {disk / 1e6:,.0f} MB/s"
+    if decode is not None:
+        yield f"CPU: decodes {decode:,.0f} images/s a core"
 
 
 def _rates(rates: dict[str, Any]) -> list[str]:

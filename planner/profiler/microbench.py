@@ -8,7 +8,7 @@ import queue
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,6 +19,7 @@ CHILD = Path(__file__).parent / "child"
 TORCH_BENCH = CHILD / "torch_bench.py"
 PLAIN_BENCH = CHILD / "plain_bench.py"
 TRAIN_BENCH = CHILD / "train_bench.py"
+DECODE_BENCH = CHILD / "decode_bench.py"
 
 _HAS_TORCH = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
 _PROBE_S = 20.0
@@ -36,7 +37,7 @@ def has_torch(python: str) -> bool:
     return probe.returncode == 0
 
 
-def lines_of(command: Sequence[str], seconds: float) -> Iterator[dict[str, Any]]:
+def lines_of(command: Sequence[str], seconds: float) -> Generator[dict[str, Any], None, None]:
     """The JSON objects a measuring script writes, for at most ``seconds``; nothing of it runs when this ends.
 
     Raises PlannerError with the script's last words where it fails.
@@ -67,6 +68,10 @@ def lines_of(command: Sequence[str], seconds: float) -> Iterator[dict[str, Any]]
         return
     finally:
         stop(process, polite_s=0.5)
+        for thread, stream in zip(threads, (process.stdout, process.stderr), strict=True):
+            thread.join()
+            if stream is not None:
+                stream.close()
 
 
 def _read_lines(stream: IO[bytes] | None, said: queue.Queue[bytes | None]) -> None:

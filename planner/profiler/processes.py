@@ -37,15 +37,13 @@ def start(
 
 
 def stop(process: subprocess.Popen[bytes], polite_s: float = POLITE_S, first: int = signal.SIGTERM) -> int:
-    """End the process and everything it started; returns its exit status."""
+    """End the process and its group; returns its exit status."""
     if process.poll() is None:
         _signal_group(process, first)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(polite_s)
     _signal_group(process, _KILL)
-    status = process.wait()
-    end_orphans()
-    return status
+    return process.wait()
 
 
 def _signal_group(process: subprocess.Popen[bytes], number: int) -> None:
@@ -68,7 +66,8 @@ def adopt_orphans() -> None:
 
 
 def end_orphans() -> None:
-    """Kill every process below this one, and collect those that have ended (Linux)."""
+    """Kill every process below this one, and collect those that have ended (Linux): for a process that has no other
+    children than the command it was asked to run."""
     for _ in range(20):  # each round may set free children of those it ended
         pids = list(descendants(os.getpid()))
         if not pids:

@@ -10,6 +10,7 @@ Rates are derived from the measurements whenever the file is written, so that re
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Mapping
@@ -88,8 +89,10 @@ def write_document(document: Mapping[str, Any], path: Path) -> None:
             json.dump(document, file, indent=1)
         os.replace(unfinished, path)
     except OSError as error:
-        unfinished.unlink(missing_ok=True)
         raise InputError(f"the profile cannot be written to {path}: {error.strerror or error}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            unfinished.unlink()
 
 
 def clear_profile(path: Path) -> bool:

@@ -21,13 +21,16 @@ _UPDATE = "update "
 _NO_CLASS = ("launch", "held", "rewritten", "zeros")
 
 
-def rates_of(measurements: Sequence[Measurement]) -> MeasuredRates:
-    """Rates of every class that was measured; what was not reached stays unknown."""
+def rates_of(measurements: Sequence[Measurement], share_left: float = 1.0) -> MeasuredRates:
+    """Rates of every class that was measured; what was not reached stays unknown.
+
+    ``share_left`` is what a warm machine keeps of its arithmetic: the micro-benchmarks are too short to warm it.
+    """
     by_class: dict[str, list[Measurement]] = {}
     for row in measurements:
         by_class.setdefault(row["op_class"], []).append(row)
     classes = {
-        name: class_rate(rows)
+        name: _warm(class_rate(rows), share_left)
         for name, rows in by_class.items()
         if name not in _NO_CLASS and not name.startswith(_UPDATE)
     }
@@ -49,6 +52,10 @@ def class_rate(rows: Sequence[Measurement]) -> ClassRate:
     candidates = ((flops, moved) for flops in flops_rates for moved in byte_rates)
     flops, moved = min(candidates, key=lambda pair: _misfit(rows, *pair))
     return ClassRate(flops, moved)
+
+
+def _warm(rate: ClassRate, share_left: float) -> ClassRate:
+    return rate if rate.flops_per_s is None else rate._replace(flops_per_s=rate.flops_per_s * share_left)
 
 
 def _misfit(rows: Iterable[Measurement], flops_per_s: float, bytes_per_s: float) -> float:

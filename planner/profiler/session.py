@@ -2,7 +2,8 @@
 
 import json
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,8 +11,10 @@ from typing import Any, NamedTuple
 from planner.errors import InputError, PlannerError
 from planner.hardware.profile import TrainingRun
 from planner.profiler.detect import LocalMachine
+from planner.profiler.disk import read_rate
 from planner.profiler.energy import EnergyMeter
-from planner.profiler.microbench import PLAIN_BENCH, TORCH_BENCH, TRAIN_BENCH, has_torch, lines_of
+from planner.profiler.full_look import full_look
+from planner.profiler.microbench import DECODE_BENCH, PLAIN_BENCH, TORCH_BENCH, TRAIN_BENCH, has_torch, lines_of
 from planner.profiler.profile_file import (
     SCHEMA_VERSION,
     machine_words,
@@ -27,8 +30,13 @@ Progress = Callable[[str, int, int | None], None]
 QUICK_S = 27.0
 FULL_S = 120.0
 TRAINING_S = 60.0
+SUSTAINED_S = 60.0
 _CASE_S = {"quick": 0.1, "full": 0.5}
 _PLAIN_S = 6.0
+_DECODE_S = 1.0
+_IDENTITY = ("name", "op_class", "phase")
+HOST_S = 3.0
+"""What the disk and decoding take, about."""
 # Importing torch and taking the steps that are not counted.
 _TRAINING_START_S = 10.0
 
@@ -60,6 +68,7 @@ class Session:
             "rates": None,
             "runs": [],
             "host": {},
+            "notes": [],
         }
 
     def now(self) -> str:
@@ -80,23 +89,64 @@ class Session:
             command = [python, str(PLAIN_BENCH), str(min(seconds, _PLAIN_S))]
         device: dict[str, Any] = {}
         done, total = 0, None
-        for line in lines_of(command, seconds):
-            if line["kind"] == "device":
-                device = {**line, "measured_at": self.now(), "measurements": []}
-                del device["kind"]
-                done, total = 0, line.get("cases")
-            elif line["kind"] == "rate":
-                del line["kind"]
-                self._take(device, line)
-                done += 1
-                progress(f"{device['device']}: {line['name']}", done, total)
+        with closing(lines_of(command, seconds)) as lines:
+            for line in lines:
+                if line["kind"] == "device":
+                    device = self._device(line)
+                    done, total = 0, line.get("cases")
+                elif line["kind"] == "rate":
+                    del line["kind"]
+                    self._take(device, line)
+                    done += 1
+                    progress(f"{device['device']}: {line['name']}", done, total)
+
+    def look(self, local: LocalMachine) -> None:
+        """Remember what the full look has to say of the moment of measuring."""
+        self.document["notes"] = list(full_look(local).sentences)
+
+    def sustain(self, python: str, seconds: float, progress: Progress) -> None:
+        """A minute of the same work: how much of the rate is left when the machine is warm."""
+        windows: list[dict[str, float]] = []
+        command = [python, str(TORCH_BENCH), "0", "0", str(seconds)]
+        with closing(lines_of(command, seconds + _TRAINING_START_S)) as lines:
+            for line in lines:
+                if line["kind"] == "window":
+                    windows.append({"at_s": line["at_s"], "flops_per_s": line["flops_per_s"]})
+                    self.document["sustained"] = {"windows": windows, "left": share_left(windows)}
+                    progress("sustained", len(windows), round(seconds))
+                    self._derive()
+                    self.save()
+
+    def measure_host(self, python: str, progress: Progress) -> None:
+        """The disk under the working directory, and decoding of images."""
+        progress("disk: read", 0, 2)
+        self.document["host"]["disk_bytes_per_s"] = read_rate(Path.cwd())
+        progress("CPU: decode images", 1, 2)
+        with closing(lines_of([python, str(DECODE_BENCH), str(_DECODE_S)], _PLAIN_S)) as lines:
+            for line in lines:
+                if line["kind"] == "decode":
+                    self.document["host"]["decode_images_per_s_per_core"] = line["images_per_s_per_core"]
+        progress("CPU: decode images", 2, 2)
+        self.save()
+
+    def _device(self, line: dict[str, Any]) -> dict[str, Any]:
+        """The device as described; what the same software measured on it before stands until it is measured again."""
+        device = {key: value for key, value in line.items() if key != "kind"}
+        before = self.document["devices"].get(device["device"], {})
+        same = all(before.get(key) == device.get(key) for key in ("name", "torch", "threads", "measured_with"))
+        return {
+            **device,
+            "measured_at": self.now(),
+            "measurements": list(before["measurements"]) if same and before else [],
+        }
 
     def _take(self, device: dict[str, Any], measurement: dict[str, Any]) -> None:
-        """A device's first measurement replaces what an earlier session knew of it."""
-        device["measurements"].append(measurement)
+        name = [measurement[key] for key in _IDENTITY]
+        kept = [row for row in device["measurements"] if [row[key] for key in _IDENTITY] != name]
+        device["measurements"] = [*kept, measurement]
         self.document["devices"][device["device"]] = device
         if device["device"] == "cpu":
-            self.document["rates"] = rates_document(rates_of(device["measurements"]))
+            self._derive()
         elif measurement["op_class"] == "launch":
             self.document["host"]["launch_s"] = measurement["seconds"] / measurement["kernels"]
         self.save()
@@ -109,15 +159,16 @@ class Session:
         model: dict[str, Any] = {}
         step_times: list[float] = []
         meter = EnergyMeter()
-        for line in lines_of([python, str(TRAIN_BENCH), request], seconds):
-            if line["kind"] == "model":
-                model = line
-            elif line["kind"] == "step":
-                step_times.append(line["seconds"])
-                if len(step_times) == 1:
-                    meter.start()  # from the end of the first step on
-                progress(f"{model['device']}: {wanted.model}", len(step_times), wanted.steps)
-                self.add_run(self._run(wanted, model, step_times, meter.joules()))
+        with closing(lines_of([python, str(TRAIN_BENCH), request], seconds)) as lines:
+            for line in lines:
+                if line["kind"] == "model":
+                    model = line
+                elif line["kind"] == "step":
+                    step_times.append(line["seconds"])
+                    if len(step_times) == 1:
+                        meter.start()  # from the end of the first step on
+                    progress(f"{model['device']}: {wanted.model}", len(step_times), wanted.steps)
+                    self.add_run(self._run(wanted, model, step_times, meter.joules()))
         if not step_times:
             raise PlannerError(f"no step of {wanted.model} ended within {seconds:g} s (--max-seconds)")
         return TrainingRun(**self.document["runs"][-1])
@@ -141,6 +192,14 @@ class Session:
             energy_j_per_step=None if joules is None or steps < 2 else joules / (steps - 1),
         )
 
+    def _derive(self) -> None:
+        """The CPU's rates from its measurements, as far as a warm machine keeps them where that was measured."""
+        cpu = self.document["devices"].get("cpu")
+        if cpu is not None:
+            only_cpu = len(self.document["devices"]) == 1
+            left = self.document.get("sustained", {}).get("left") if only_cpu else None
+            self.document["rates"] = rates_document(rates_of(cpu["measurements"], left or 1.0))
+
     def add_run(self, run: TrainingRun) -> None:
         """Remember a training run in place of an earlier one of the same model, device, precision and batch."""
         same = [run.model, run.device, run.precision, run.batch_size]
@@ -151,6 +210,15 @@ class Session:
         ]
         self.document["runs"] = [*kept, run._asdict()]
         self.save()
+
+
+def share_left(windows: Sequence[Mapping[str, float]]) -> float | None:
+    """Rate of the last quarter over that of the first, at most 1; None of too short a time."""
+    quarter = len(windows) // 4
+    if quarter < 2:
+        return None
+    rates = [window["flops_per_s"] for window in windows]
+    return min(1.0, statistics.median(rates[-quarter:]) / statistics.median(rates[:quarter]))
 
 
 def quartiles(seconds: Sequence[float]) -> tuple[float, float, float]:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from planner.errors import InputError
 from planner.profiler.energy import EnergyMeter
 from planner.profiler.nvml import Nvml, open_nvml
-from planner.profiler.processes import adopt_orphans, start, stop
+from planner.profiler.processes import adopt_orphans, end_orphans, start, stop
 from planner.profiler.step_log import StepLog, Summary
 
 _LOOK_S = 0.05
@@ -68,6 +68,7 @@ def watch(command: Sequence[str], bounds: Bounds, nvml: Callable[[], Nvml | None
         stopped = _wait(process, bounds, log, caught, begin, gpus)
         polite = caught[0] if caught and stopped == "signal" else signal.SIGTERM
         status = stop(process, first=polite)
+        end_orphans()
         seconds = time.monotonic() - begin
     cpu_s, peak_bytes = _used_by_children()
     return Watched(

@@ -7,7 +7,7 @@ correct what is left (best linear unbiased prediction, as everywhere).
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from planner.errors import InputError
 from planner.experiment.experiment import Experiment, Optimizer
@@ -50,6 +50,7 @@ class MeasuredHere(NamedTuple):
 
     accelerator: Accelerator
     rates: MeasuredRates
+    decode_images_per_s_per_core: float | None = None
 
 
 def knowledge_with_profile(
@@ -69,7 +70,7 @@ def knowledge_with_profile(
         return _taught(knowledge, [reference_of(run, shipped, on_this_machine=True) for run in runs])
     if profile.rates is None:
         return knowledge
-    measured = MeasuredHere(machine.accelerator, profile.rates)
+    measured = MeasuredHere(machine.accelerator, profile.rates, profile.decode_images_per_s_per_core)
 
     def here(experiment: Experiment) -> Knowledge:
         return Knowledge(measured_calibration(shipped.calibration, measured, experiment), profiled=True)
@@ -125,7 +126,7 @@ def workload_of(run: TrainingRun) -> Workload | None:
 
 def measured_calibration(shipped: Calibration, measured: MeasuredHere, experiment: Experiment) -> Calibration:
     """The constants with which the model gives the measured rates on the measured device."""
-    device, rates = measured
+    device, rates, decode = measured
     bandwidth = device.bandwidth_bytes_per_s or 1.0
     peak = device.fp32_flops_per_s or 1.0
     classes = _with_mixed_elementwise(rates.classes, kind_of(experiment.workload))
@@ -150,9 +151,19 @@ def measured_calibration(shipped: Calibration, measured: MeasuredHere, experimen
     return shipped._replace(
         layouts=layouts,
         cpu=cpu,
+        input=shipped.input if decode is None else _with_decoding(shipped.input, decode),
         offsets={"effects": {}, "networks": {}, "prior_sd": prior, "noise_sd": _NOISE_SD},
         intervals={**shipped.intervals, "tiers": tiers},
     )
+
+
+def _with_decoding(table: Mapping[str, Any], images_per_s: float) -> dict[str, Any]:
+    """The input table with this machine's rate of decoding images, which no script tunes further."""
+    levels = table["samples_per_s_per_vcpu"]
+    return {
+        **table,
+        "samples_per_s_per_vcpu": {level: {**rates, "jpeg": images_per_s} for level, rates in levels.items()},
+    }
 
 
 def _shares(rate: ClassRate, peak: float, bandwidth: float) -> tuple[float, float]:

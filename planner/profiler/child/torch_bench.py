@@ -11,7 +11,11 @@ as it is measured, so that whoever reads may stop it at any moment:
 a class's rate can be taken from its measurements. Shapes are those of no particular network: channels double where
 the image halves, as in all of them.
 
-usage: python torch_bench.py SECONDS SECONDS_PER_CASE
+With a third number the same products are repeated for that many seconds instead, and every second or so writes
+
+    {"kind": "window", "at_s": 12.0, "flops_per_s": ...}
+
+usage: python torch_bench.py SECONDS SECONDS_PER_CASE [SUSTAINED_SECONDS]
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ import torch.nn.functional as F  # noqa: N812  (torch's own convention)
 
 LEAST_REPEATS = 3
 MOST_REPEATS = 25
+WINDOW_S = 1.0
 _SGD_MOMENTUM = {"lr": 1e-3, "momentum": 0.9}
 _OPTIMIZERS: dict[str, Callable[[list[torch.Tensor]], torch.optim.Optimizer]] = {
     "sgd": lambda parameters: torch.optim.SGD(parameters, **_SGD_MOMENTUM),
@@ -505,10 +510,30 @@ def main(seconds: float, case_s: float) -> None:
             _write(timed(bench, case, case_s))
 
 
+def sustain(seconds: float) -> None:
+    """One product over and over on the first device: what is left of its rate when the machine is warm."""
+    device = devices()[0]
+    bench = Bench(device, batch=8 if device.type == "cpu" else 64)
+    size = 1024 if device.type == "cpu" else 8192
+    left, right = bench.random(size, size), bench.random(size, size)
+    begin = time.perf_counter()
+    while (at := time.perf_counter()) - begin < seconds:
+        products = 0
+        while time.perf_counter() - at < WINDOW_S:
+            torch.mm(left, right)
+            bench.wait()
+            products += 1
+        taken = time.perf_counter() - at
+        _write({"kind": "window", "at_s": at - begin, "flops_per_s": 2.0 * size**3 * products / taken})
+
+
 def _write(line: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(line) + "\n")
     sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]), float(sys.argv[2]))
+    if len(sys.argv) > 3:
+        sustain(float(sys.argv[3]))
+    else:
+        main(float(sys.argv[1]), float(sys.argv[2]))
