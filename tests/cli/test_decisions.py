@@ -1,0 +1,192 @@
+"""Commands that decide: breakeven, scale, gpus --for, and what estimate shows beside the ranking."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from tests.cli.conftest import Run
+
+SHORT = ("-m", "resnet50", "-e", "90", "--where", "cloud", "--offline")
+
+
+def _cents(usd: float) -> int:
+    return round(usd * 100)
+
+
+def test_breakeven_answers_with_figures_a_plot_and_a_table(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    result = run("breakeven", "-m", "resnet50", "-e", "90", "--buy", "RTX 4090, used RTX 3090", "--on-demand")
+    assert result.code == 0
+    assert "Buy used RTX 3090" in result.out
+    assert "● buy" in result.out
+    assert "◆ break-even" in result.out
+    assert "price −20 %" in result.out
+    assert all(len(line) <= 120 for line in result.out.splitlines())
+
+
+def test_breakeven_gives_the_same_in_json_and_csv(run: Run) -> None:
+    asked = ("breakeven", "-m", "resnet50", "-e", "90", "--buy", "RTX 4090", "--runs-per-month", "4", "--months", "12")
+    record = run(*asked, "-o", "json").record
+    (bought,) = record["purchases"]
+    assert record["runs_per_month"] == 4
+    against = bought["against"][0]
+    saved = against["run_usd"] - bought["run_usd"]
+    assert against["runs"] == pytest.approx(bought["purchase_usd"] / saved)
+    assert _cents(bought["spent_usd"]) == _cents(bought["purchase_usd"] + 12 * 4 * bought["run_usd"])
+    (row,) = csv.DictReader(io.StringIO(run(*asked, "-o", "csv").out))
+    assert float(row["purchase_usd"]) == bought["purchase_usd"]
+    assert "| buy |" in run(*asked, "-o", "markdown").out
+
+
+@pytest.mark.parametrize(
+    ("flags", "complaint"),
+    [
+        (("--buy", "RTX 4O90"), "unknown accelerator"),
+        (("--buy", " , "), "--buy wants one or more cards"),
+        (("--hours-per-week", "200"), "at most 168"),
+        (("--card-price", "RTX 4090"), "--card-price wants a card and USD"),
+    ],
+)
+def test_breakeven_refuses_in_one_sentence(run: Run, flags: tuple[str, ...], complaint: str) -> None:
+    result = run("breakeven", "-m", "resnet50", *flags)
+    assert result.code == 2
+    assert complaint in result.err
+    assert len(result.err.strip().splitlines()) == 1
+
+
+def test_breakeven_of_what_fits_on_none_of_them_ends_with_three(run: Run) -> None:
+    result = run("breakeven", "-m", "llama-3-70b", "--tokens", "1B", "--buy", "RTX 4090")
+    assert result.code == 3
+    assert "runs on none of them" in result.err
+
+
+def test_scale_names_the_knee_and_the_alternative(run: Run) -> None:
+    result = run("scale", "-m", "resnet50", "-e", "90", "--gpus", "A100-40GB-SXM:8")
+    assert result.code == 0
+    assert "All 8 GPUs are worth it" in result.out
+    assert "8 separate experiments" in result.out
+    kept = run("scale", "-m", "gnmt", "--gpus", "RTX 3090:4", "--batch", "kept")
+    assert "1 is the knee" in kept.out
+    assert "the global batch is kept" in " ".join(kept.out.split())
+
+
+def test_scale_speaks_json_csv_and_markdown(run: Run) -> None:
+    asked = ("scale", "-m", "resnet50", "-e", "1", "--gpus", "RTX 3090:2", "--num-nodes", "2", "--network", "25 GbE")
+    record = run(*asked, "-o", "json").record
+    assert [row["num_gpus"] * row["num_nodes"] for row in record["rows"]] == [1, 2, 4]
+    assert record["separate"]["experiments"] == record["knee"]
+    assert len(list(csv.DictReader(io.StringIO(run(*asked, "-o", "csv").out)))) == 3
+    assert "| GPUs |" in run(*asked, "-o", "markdown").out
+
+
+@pytest.mark.parametrize(
+    ("flags", "complaint"),
+    [
+        ((), "say which GPUs"),
+        (("--gpus", "RTX 3090:65"), "at most 64"),
+        (("--gpus", "RTX 3090:4", "--network", "25 GbE"), "--network is between nodes"),
+    ],
+)
+def test_scale_refuses_in_one_sentence(run: Run, flags: tuple[str, ...], complaint: str) -> None:
+    result = run("scale", "-m", "resnet50", *flags)
+    assert result.code == 2
+    assert complaint in result.err
+
+
+def test_gpus_for_a_model_ranks_cards_within_the_sum(run: Run) -> None:
+    result = run("gpus", "--for", "resnet50", "--purchase-budget", "1500")
+    assert result.code == 0
+    assert "per $1000" in result.out
+    cards = run("gpus", "--for", "resnet50", "--purchase-budget", "1500", "-n", "0", "-o", "json").record["cards"]
+    assert all(card["price_usd"] <= 1500 and card["price_source"] for card in cards)
+    rates = [card["samples_per_s_per_usd"] for card in cards if card["fits"]]
+    assert rates == sorted(rates, reverse=True)
+    one = run("gpus", "--for", "resnet50", "RTX", "3090", "-o", "json").record["cards"]
+    assert [card["key"] for card in one] == ["RTX3090"]
+    assert one[0]["used_price_usd"] == 700
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "complaint"),
+    [
+        (("--purchase-budget", "1500"), 2, "say --for MODEL"),
+        (("--for", "resnet50", "--purchase-budget", "10"), 3, "costs so little"),
+        (("--for", "resnet50", "H100", "SXM"), 2, "no price of a card"),
+    ],
+)
+def test_gpus_for_refuses_in_one_sentence(run: Run, argv: tuple[str, ...], code: int, complaint: str) -> None:
+    result = run("gpus", *argv)
+    assert result.code == code
+    assert complaint in result.err
+
+
+def test_too_large_a_model_for_any_card_ends_with_three(run: Run) -> None:
+    result = run("gpus", "--for", "llama-3-70b", "-n", "2")
+    assert result.code == 3
+    assert "too small" in result.out
+
+
+def test_the_front_and_rows_side_by_side(run: Run) -> None:
+    result = run("estimate", *SHORT, "-n", "3", "--front", "--compare", "1,2")
+    assert "Front of time and cost" in result.out
+    assert "an hour sooner" in result.out
+    assert "Side by side:" in result.out
+    assert "  provisioning" in result.out
+    record = run("estimate", *SHORT, "-n", "1", "--front", "--compare", "1,2", "-o", "json").record
+    assert record["front"][-1]["usd_per_hour_sooner"] is None
+    times = [row["time_s"]["p50"] for row in record["front"]]
+    assert times == sorted(times)
+    assert [row["rank"] for row in record["compared"]] == [1, 2]
+    markdown = run("estimate", *SHORT, "-n", "1", "--compare", "1,2", "-o", "markdown").out
+    assert "## Side by side" in markdown
+
+
+@pytest.mark.parametrize("ranks", ["1", "1,x", "0,1", "1,2,3,4,5,6,7", "1,999999", ""])
+def test_ranks_that_are_none_are_refused(run: Run, ranks: str) -> None:
+    result = run("estimate", *SHORT, "--compare", ranks)
+    assert result.code == 2
+    assert "--compare wants 2 to 6 ranks" in result.err
+
+
+def test_bills_in_json_add_up_to_the_cent_and_say_their_dates(run: Run) -> None:
+    record = run("estimate", *SHORT, "-n", "40", "-o", "json", "--tries", "2", "--pilot-epochs", "1").record
+    assert record["experiment"]["tries"] == 2
+    for row in record["estimates"]:
+        known = [part for part in row["cost_parts"] if part["usd"] is not None]
+        assert sum(_cents(part["usd"]) for part in known) == _cents(row["cost_usd"]["p50"])
+        for part in known:
+            assert part["source"]
+            if part["parts"]:
+                assert sum(_cents(use["usd"]) for use in part["parts"]) == _cents(part["usd"])
+        compute = next(part for part in row["cost_parts"] if part["name"] == "compute")
+        assert compute["as_of"] == row["price_as_of"] or row["purchase"] == "free_tier"
+
+
+def test_a_miss_says_what_would_make_it(run: Run) -> None:
+    result = run("estimate", *SHORT, "-n", "2", "--deadline", "1h", "--budget", "5", "--on-demand")
+    assert result.code == 3
+    assert "- a deadline of " in result.out
+    assert "- a budget of " in result.out
+    record = run("estimate", *SHORT, "-n", "1", "--budget", "5", "--on-demand", "-o", "json").record
+    assert record["nearest"]
+
+
+def test_the_tier_is_said_in_numbers(run: Run) -> None:
+    assert "Tier: One modest GPU within 3d00h: " in run("estimate", "-m", "resnet50", "-e", "90").out.replace("\n", " ")
+    record = run("estimate", "-m", "resnet50", "-e", "90", "-n", "1", "-o", "json").record
+    assert record["tier"].startswith("One modest GPU")
+
+
+def test_a_pilot_without_tries_is_refused(run: Run) -> None:
+    result = run("estimate", *SHORT, "--pilot-epochs", "1")
+    assert result.code == 2
+    assert "--tries 2" in result.err
+
+
+def test_commitments_are_asked_for_by_name(run: Run) -> None:
+    record = run("estimate", *SHORT, "--reserved", "-n", "5", "-o", "json").record
+    assert {row["purchase"] for row in record["estimates"]} == {"reserved"}
+    assert run("estimate", *SHORT, "--reserved", "--spot").code == 2
