@@ -16,6 +16,10 @@ def load_own(name: str, seq_length: int | None = None) -> Workload:
     suffix = path.suffix.lower()
     if suffix == ".py":
         raise InputError(f"{name!r} is code; `gpuplanner trace {name}:build_model` runs it and writes what -m takes")
+    if suffix == ".onnx":
+        from planner.workloads.onnx_graph import workload_of_onnx
+
+        return workload_of_onnx(path, seq_length)
     if suffix != ".json":
         path = path / MODEL_CONFIG
     from planner.workloads.reading import read_json_object

@@ -291,6 +291,10 @@ class Tape:
 
         return self.made(a.count, a.size, [a], backward).viewing(a)
 
+    def view(self, a: Value, count: Linear) -> Value:
+        """The same data in another shape, or ``count`` of its elements; its gradient passes."""
+        return self.made(count, a.size, [a], lambda: self.give(a, a.size)).viewing(a)
+
     def part(self, a: Value, share: float) -> Value:
         """A slice: a view forward, a copy into zeros backward."""
 
