@@ -7,7 +7,7 @@ import json
 import math
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -15,7 +15,6 @@ from planner.cli.money import Currency, parse_currency
 from planner.cli.opened_world import opened_world
 from planner.cli.options import add_plan_arguments, experiment_request, question
 from planner.cli.plan_json import SCHEMA_VERSION, experiment_record
-from planner.cli.plot import Line, Point, plot
 from planner.cli.table import Column, markdown, render, styled, terminal_width, use_color
 from planner.errors import InputError, NothingFitsError
 from planner.experiment.experiment import Experiment
@@ -31,12 +30,9 @@ from planner.plan.buy_or_rent import (
     Terms,
     buy_or_rent,
 )
-from planner.plan.sentence import machine_words
-from planner.plan.words import BUY_WORDS, place_of_offer
+from planner.plan.buying_words import money_plot, months_words, verdict
 from planner.units import UNKNOWN, format_duration, format_rate
 from planner.values import positive
-
-LONGEST_SHOWN_MONTHS = 240.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -90,54 +86,21 @@ def terms_of(arguments: argparse.Namespace) -> Terms:
     )
 
 
-def months_words(months: float) -> str:
-    """'16.3 mo', 'at once', 'never'; beyond 20 years it is never in practice."""
-    if months > LONGEST_SHOWN_MONTHS:
-        return "never"
-    return "at once" if months <= 0 else f"{months:.1f} mo"
-
-
-def rent_words(rent: Rent) -> str:
-    """'azure Standard_NC4as_T4_v3 (1× Tesla T4) in eastus, spot'."""
-    candidate, offer = rent.row.setting.candidate, rent.row.offer
-    if offer is None:
-        return candidate.name
-    place = place_of_offer(offer.region, offer.zone)
-    bought = BUY_WORDS.get(offer.purchase, offer.purchase)
-    return f"{candidate.provider} {candidate.instance_type} ({machine_words(candidate)}) in {place}, {bought}"
-
-
-def verdict(found: BuyOrRent, currency: Currency) -> str:
-    """What to do at the stated use, in one sentence, with the figures that decide."""
-    best = found.bought[0]
-    if best.owning is None:
-        return f"Rent: {best.purchase.name} cannot run it ({best.problem})."
-    months = found.terms.months
-    rented = found.rents[0].usd * found.runs_per_month * months
-    spent, left = best.spent_usd or 0.0, best.owning.value_usd(months)
-    against, even = best.against[0]
-    compared = (
-        f"{months:g} months cost {currency.show(spent)} with {best.purchase.name}, which would then sell for "
-        f"{currency.show(left)}, and {currency.show(rented)} rented ({rent_words(against)})"
-    )
-    if spent <= rented:
-        return f"Buy {best.purchase.name}: it pays from {months_words(even.months)} on; {compared}."
-    if spent - left <= rented:
-        return f"Buy {best.purchase.name} if it will be sold: only less its resale it is the cheaper; {compared}."
-    return f"Rent: {compared}."
-
-
 def lines(experiment: Experiment, found: BuyOrRent, currency: Currency, *, as_markdown: bool) -> list[str]:
     width, color = (10_000, False) if as_markdown else (terminal_width(), use_color())
     text = [f"# {describe(experiment)}" if as_markdown else styled(describe(experiment), "bold", color)]
     text += [*textwrap.wrap(f"Assumed: {'; '.join((*experiment.assumptions, *found.assumptions))}.", width), ""]
-    text += [*(styled(line, "bold", color) for line in textwrap.wrap(verdict(found, currency), width)), ""]
+    text += [*(styled(line, "bold", color) for line in textwrap.wrap(verdict(found, currency.show), width)), ""]
     text += _shown(*_purchases(found, currency), as_markdown, color)
     text += ["", *_rents(found, currency, width), ""]
     text += [*_sources(found, width), ""]
     if found.bought[0].owning is not None:
-        text += [f"Money spent, {found.bought[0].purchase.name}:", *_plot(found, currency), ""]
-        text += [f"Months until {found.bought[0].purchase.name} pays against {rent_words(found.rents[0])}:"]
+        text += [
+            f"Money spent, {found.bought[0].purchase.name}:",
+            *money_plot(found, currency.show, width=max(40, min(96, terminal_width() - 16))),
+            "",
+        ]
+        text += [f"Months until {found.bought[0].purchase.name} pays against {found.rents[0].words}:"]
         text += _shown(*_sensitivity(found), as_markdown, color)
     return text
 
@@ -176,7 +139,7 @@ def _rents(found: BuyOrRent, currency: Currency, width: int) -> Iterator[str]:
         pays = "" if even is None else f"; {found.bought[0].purchase.name} pays from {months_words(even.months)}"
         runs = "" if even is None or not math.isfinite(even.runs) else f" ({even.runs:,.0f} runs)"
         text = (
-            f"Rent, {rent.label}: {rent_words(rent)}: {currency.show(rent.usd)} and {format_duration(rent.time_s)} "
+            f"Rent, {rent.label}: {rent.words}: {currency.show(rent.usd)} and {format_duration(rent.time_s)} "
             f"a run{pays}{runs}."
         )
         yield from textwrap.wrap(text, width, subsequent_indent="  ")
@@ -186,32 +149,6 @@ def _sources(found: BuyOrRent, width: int) -> Iterator[str]:
     text = "; ".join(f"{one.purchase.name}: {one.purchase.source}" for one in found.bought)
     notes = "pays from: months until less was spent than on the cheapest rent; resold: less what it would sell for"
     yield from textwrap.wrap(f"{notes}; !: busier than a week is long. Prices: {text}.", width)
-
-
-def _plot(found: BuyOrRent, currency: Currency) -> list[str]:
-    first, runs, end = found.bought[0], found.runs_per_month, found.terms.months
-    owning = first.owning
-    if owning is None:
-        return []
-    drawn = [Line("less resale", "·", lambda month: owning.spent_usd(month, runs) - owning.value_usd(month))]
-    marks = "+x*"
-    for mark, (rent, _) in zip(marks, first.against, strict=False):
-        drawn.append(Line(f"rent, {rent.label}", mark, _rent_line(rent, runs)))
-    drawn.append(Line("buy", "●", lambda month: owning.spent_usd(month, runs)))
-    points = [
-        Point(even.months, owning.spent_usd(even.months, runs)) for _, even in first.against if even.months <= end
-    ]
-    highest = 1.6 * owning.spent_usd(end, runs)
-    clipped = [line._replace(at=_below(line, highest)) for line in drawn]
-    return plot(clipped, points, end, currency.show, "months", width=max(40, min(96, terminal_width() - 16)))
-
-
-def _rent_line(rent: Rent, runs_per_month: float) -> Callable[[float], float]:
-    return lambda month: rent.usd * runs_per_month * month
-
-
-def _below(line: Line, highest: float) -> Callable[[float], float]:
-    return lambda month: value if (value := line.at(month)) <= highest else math.nan
 
 
 def _sensitivity(found: BuyOrRent) -> tuple[list[Column], list[list[str]]]:
@@ -225,7 +162,7 @@ def record(experiment: Experiment, found: BuyOrRent) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "experiment": experiment_record(experiment),
         "assumptions": [*experiment.assumptions, *found.assumptions],
-        "verdict": verdict(found, Currency()),
+        "verdict": verdict(found, Currency().show),
         "runs_per_month": found.runs_per_month,
         "months": found.terms.months,
         "rents": [_rent_record(rent) for rent in found.rents],
@@ -238,17 +175,9 @@ def record(experiment: Experiment, found: BuyOrRent) -> dict[str, Any]:
 
 
 def _rent_record(rent: Rent) -> dict[str, Any]:
-    candidate, offer = rent.row.setting.candidate, rent.row.offer
-    return {
-        "label": rent.label,
-        "provider": candidate.provider,
-        "instance_type": candidate.instance_type,
-        "region": offer.region if offer else None,
-        "purchase": candidate.purchase(offer),
-        "run_usd": rent.usd,
-        "run_s": rent.time_s,
-        "price_as_of": offer.price_as_of if offer else None,
-    }
+    record = rent._asdict()
+    usd, seconds = record.pop("usd"), record.pop("time_s")
+    return {**record, "run_usd": usd, "run_s": seconds}
 
 
 def _bought_record(one: Bought, found: BuyOrRent) -> dict[str, Any]:

@@ -21,7 +21,9 @@ from planner.plan.purchase import CardPrice, Purchase, card_price, described_pur
 from planner.plan.question import Question
 from planner.plan.recommend import recommend
 from planner.plan.search import Limits, Row, meets
+from planner.plan.sentence import PURCHASE_WORDS, machine_words
 from planner.plan.timeline import timeline
+from planner.plan.words import place_of_offer
 from planner.plan.world import World, electricity_of
 from planner.throughput.step import StepModel
 from planner.units import SECONDS_PER_HOUR, Interval
@@ -49,12 +51,25 @@ class Terms(NamedTuple):
 
 
 class Rent(NamedTuple):
-    """A rented row by what it is here: 'cheapest', 'on demand' or 'as fast'; ``usd`` and seconds a run."""
+    """A rented row by what it is here: 'cheapest', 'on demand' or 'as fast'; ``usd`` and seconds a run.
+
+    ``words`` name the offer: 'azure Standard_NC4as_T4_v3 (1× T4) in eastus, spot'.
+    """
 
     label: str
-    row: Row
+    words: str
+    provider: str
+    instance_type: str
+    region: str
+    purchase: str
+    price_as_of: str
     usd: float
     time_s: float
+
+    @property
+    def offered(self) -> tuple[str, str, str, str]:
+        """What tells one rent from another, whatever it is here."""
+        return self.provider, self.instance_type, self.region, self.purchase
 
 
 class Bought(NamedTuple):
@@ -124,7 +139,9 @@ def _compared(one: Bought, answered: Answer, rents: Sequence[Rent], runs_per_mon
     if one.owning is None:
         return one
     as_fast = _as_fast(answered, one.owning.run_s)
-    against = [*rents, *([as_fast] if as_fast is not None and as_fast.row not in [rent.row for rent in rents] else [])]
+    against = list(rents)
+    if as_fast is not None and as_fast.offered not in [rent.offered for rent in rents]:
+        against.append(as_fast)
     owning = one.owning
     return one._replace(
         hours_per_week=owning.hours_per_week(runs_per_month),
@@ -211,8 +228,21 @@ def _rented(answered: Answer) -> list[Row]:
 def _cheapest(answered: Answer, label: str, wanted: Callable[[Row], bool]) -> Rent | None:
     for row in _rented(answered):
         if wanted(row) and recommend([row], Limits(), answered.competition.named) is not None:
-            return Rent(label, row, row.cost_usd, row.time_s)
+            return _rent(label, row)
     return None
+
+
+def _rent(label: str, row: Row) -> Rent | None:
+    candidate, offer = row.setting.candidate, row.offer
+    if offer is None:
+        return None
+    place = place_of_offer(offer.region, offer.zone)
+    bought = PURCHASE_WORDS.get(offer.purchase, offer.purchase)
+    words = f"{offer.provider} {offer.instance_type} ({machine_words(candidate)}) in {place}, {bought}"
+    return Rent(
+        label, words, offer.provider, offer.instance_type, offer.region, offer.purchase, offer.price_as_of,
+        row.cost_usd, row.time_s,
+    )  # fmt: skip
 
 
 def _rents(answered: Answer) -> Iterator[Rent]:
@@ -222,7 +252,7 @@ def _rents(answered: Answer) -> Iterator[Rent]:
         return
     yield cheapest
     steady = _cheapest(answered, "on demand", lambda row: row.offer is not None and row.offer.purchase == "on_demand")
-    if steady is not None and steady.row is not cheapest.row:
+    if steady is not None and steady.offered != cheapest.offered:
         yield steady
 
 

@@ -327,8 +327,7 @@ def test_buy_or_rent_compares_the_same_work(world: World) -> None:
         assert one.owning.runs_per_month(one.hours_per_week or 0) == pytest.approx(found.runs_per_month)
         assert cents(one.spent_usd or 0) == cents(one.owning.spent_usd(24, found.runs_per_month))
         for rent, even in one.against:
-            assert rent.row.offer is not None
-            assert rent.row.offer.purchase == "on_demand"
+            assert rent.purchase == "on_demand"
             assert even.months == pytest.approx(even.runs / found.runs_per_month)
     assert [one.spent_usd for one in found.bought] == sorted(one.spent_usd or 0 for one in found.bought)
     fewer = buy_or_rent(RESNET, Question(), terms._replace(runs_per_month=2.0), world, NOW)

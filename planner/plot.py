@@ -1,4 +1,4 @@
-"""Lines over months, drawn in characters: for terminals without colour and for text files."""
+"""Lines over time, drawn in characters: the command line prints them as they are, the app colours them."""
 
 from __future__ import annotations
 

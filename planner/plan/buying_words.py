@@ -1,0 +1,68 @@
+"""Buy or rent in words and lines, for the command line and the app."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from planner.plan.buy_or_rent import BuyOrRent, Rent
+from planner.plot import Line, Point, plot
+
+LONGEST_SHOWN_MONTHS = 240.0
+MARKS = "+x*"
+"""The marks of the rents' lines, in their order."""
+
+Show = Callable[[float | None], str]
+
+
+def months_words(months: float) -> str:
+    """'16.3 mo', 'at once', 'never'; beyond 20 years it is never in practice."""
+    if months > LONGEST_SHOWN_MONTHS:
+        return "never"
+    return "at once" if months <= 0 else f"{months:.1f} mo"
+
+
+def verdict(found: BuyOrRent, show: Show) -> str:
+    """What to do at the stated use, in one sentence, with the figures that decide."""
+    best = found.bought[0]
+    if best.owning is None:
+        return f"Rent: {best.purchase.name} cannot run it ({best.problem})."
+    months = found.terms.months
+    rented = found.rents[0].usd * found.runs_per_month * months
+    spent, left = best.spent_usd or 0.0, best.owning.value_usd(months)
+    against, even = best.against[0]
+    compared = (
+        f"{months:g} months cost {show(spent)} with {best.purchase.name}, which would then sell for {show(left)}, "
+        f"and {show(rented)} rented ({against.words})"
+    )
+    if spent <= rented:
+        return f"Buy {best.purchase.name}: it pays from {months_words(even.months)} on; {compared}."
+    if spent - left <= rented:
+        return f"Buy {best.purchase.name} if it will be sold: only less its resale it is the cheaper; {compared}."
+    return f"Rent: {compared}."
+
+
+def money_plot(found: BuyOrRent, show: Show, *, width: int, height: int = 14, index: int = 0) -> list[str]:
+    """Money spent over the months with one of the purchases, and with each rent; nothing where it cannot run."""
+    bought, runs, end = found.bought[index], found.runs_per_month, found.terms.months
+    owning = bought.owning
+    if owning is None:
+        return []
+    lines = [Line("less resale", "·", lambda month: owning.spent_usd(month, runs) - owning.value_usd(month))]
+    for mark, (rent, _) in zip(MARKS, bought.against, strict=False):
+        lines.append(Line(f"rent, {rent.label}", mark, _rented(rent, runs)))
+    lines.append(Line("buy", "●", lambda month: owning.spent_usd(month, runs)))
+    highest = 1.6 * owning.spent_usd(end, runs)
+    clipped = [line._replace(at=_below(line, highest)) for line in lines]
+    points = [
+        Point(even.months, owning.spent_usd(even.months, runs)) for _, even in bought.against if even.months <= end
+    ]
+    return plot(clipped, points, end, show, "months", width=width, height=height)
+
+
+def _rented(rent: Rent, runs_per_month: float) -> Callable[[float], float]:
+    return lambda month: rent.usd * runs_per_month * month
+
+
+def _below(line: Line, highest: float) -> Callable[[float], float]:
+    return lambda month: value if (value := line.at(month)) <= highest else math.nan
