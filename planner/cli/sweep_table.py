@@ -5,10 +5,10 @@ from __future__ import annotations
 import textwrap
 from datetime import datetime, timedelta
 
-from planner.cli import gantt
 from planner.cli.money import Currency
 from planner.cli.table import Column, fitted, markdown, render, shorten, styled, terminal_width, use_color
 from planner.experiment.resolve import describe
+from planner.plan import gantt
 from planner.plan.sentence import machine_words
 from planner.plan.sweep import SweepPlan, Track
 from planner.plan.sweep_options import PoolOption, Sooner

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 from textual.app import App, SystemCommand
@@ -34,6 +34,9 @@ from planner.tui.texts import assumptions_text, command_text, keys_text, price_m
 from planner.tui.theme import PALETTES, Palette, themes
 from planner.tui.widgets.field import LABELS
 from pricing.age import age_days
+
+if TYPE_CHECKING:
+    from planner.tui.sweep_form import SweepForm
 
 LEVERS_AFTER_S = COMPLETE_AFTER_S = 0.15
 """The cursor, or the form, must rest that long before levers are looked for and the last rows are written."""
@@ -107,6 +110,7 @@ class PlannerApp(App[None]):
         self.chosen: Estimate | None = None
         self.cursor_moved = False
         self.levers: Sequence[Lever] = ()
+        self.sweep_form: SweepForm | None = None  # the Sweep tab's, kept while other tabs are open
         self._levers_of: tuple[int, Key] | None = None
         self._asking = self._ask_again = False
         self._resting: Timer | None = None

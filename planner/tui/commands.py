@@ -48,6 +48,7 @@ PLAN = (
     Command("Plan", "pin this row to the top, or let it go", "p", "screen.pin"),
     Command("Plan", "compare the pinned rows side by side", "v", "screen.compare"),
     Command("Plan", "the chart on the whole screen", "c", "screen.chart", "Chart"),
+    Command("Plan", "a file that launches this row", "x", "screen.export"),
     Command("Plan", "rows that have no rank, and why", "u", "screen.unranked"),
     Command("Plan", "ask again, now", "ctrl+r", "app.ask_again"),
     Command("Plan", "the recommended row", "r", "screen.recommended"),

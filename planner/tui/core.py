@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from planner.errors import DataError
+from planner.errors import DataError, NothingFitsError
 from planner.experiment.resolve import resolve_experiment
 from planner.plan.alternative import alternative
 from planner.plan.candidates import Candidate
@@ -36,6 +36,8 @@ from pricing.offer import InstanceType, Offer, Quarantined
 
 if TYPE_CHECKING:
     from planner.plan.relax import Relaxation
+    from planner.plan.swept import Swept
+    from planner.tui.sweep_form import SweepForm
     from pricing.store import Change, Reading
 
 FIRST_ROWS = 60
@@ -105,6 +107,10 @@ class Core(Protocol):
     def largest_batch(self, ranked: Ranked, estimate: Estimate) -> int | None: ...
 
     def explain(self, ranked: Ranked, estimate: Estimate) -> Explanation | None: ...
+
+    def sweep(self, values: Values, form: SweepForm) -> Swept: ...
+
+    def export(self, ranked: Ranked, estimate: Estimate, launcher: str) -> str: ...
 
     def prices(self) -> Prices: ...
 
@@ -177,6 +183,23 @@ class LiveCore:
             return None
         knowledge = ranked.answer.competition.knowledge
         return explain(ranked.plan.experiment, candidate.machine, self._opened().local.machine, knowledge)
+
+    def sweep(self, values: Values, form: SweepForm) -> Swept:
+        """The form's experiment over the sweep's grid and pool."""
+        from planner.plan.swept import sweep
+
+        now = self._clock()
+        return sweep(form.question(request(values)), question(values, now, "value"), self._opened(), now)
+
+    def export(self, ranked: Ranked, estimate: Estimate, launcher: str) -> str:
+        """The file that launches the row. Raises PlannerError where the launcher cannot."""
+        from planner.handoff.formats import FORMATS
+        from planner.handoff.launch import launch
+
+        choice = find(ranked.answer, estimate) if ranked.answer is not None else None
+        if choice is None:
+            raise NothingFitsError("this row is in no answer any more; ask again")
+        return FORMATS[launcher](launch(ranked.plan.experiment, choice, ranked.plan.generated_at))
 
     def prices(self) -> Prices:
         catalog = self._opened().catalog

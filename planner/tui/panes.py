@@ -27,4 +27,5 @@ PANES = (
     Pane("why", "Why", "one row taken apart", "why", "WhyScreen"),
     Pane("machine", "Machine", "what this one is", "machine", "MachineScreen"),
     Pane("prices", "Prices", "every offer known", "prices", "PricesScreen"),
+    Pane("sweep", "Sweep", "many experiments over a pool of machines", "sweep", "SweepScreen"),
 )

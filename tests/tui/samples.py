@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from datetime import date, datetime, timedelta, timezone
 from threading import Event
 
-from planner.errors import DataError
+from planner.errors import DataError, InputError
 from planner.experiment.resolve import resolve_experiment
 from planner.plan.explain import Explanation, PartComparison, Stage
 from planner.plan.plan import CostPart, Estimate, Place, Plan, Recommendation, TimePart
 from planner.plan.probability import p_below
 from planner.plan.relax import Relaxation
 from planner.plan.search import Limits, Sort
+from planner.plan.swept import Swept
 from planner.profiler.detect import LocalMachine
 from planner.profiler.local_facts import GpuFacts, HostFacts
 from planner.throughput.estimate import StepEstimate, StepParts
@@ -22,11 +23,13 @@ from planner.throughput.sensitivity import Sensitivity
 from planner.tui.asked import Values, question, request
 from planner.tui.core import Alternative, Prices, Ranked
 from planner.tui.refreshing import Refreshing
+from planner.tui.sweep_form import SweepForm
 from planner.units import GIB, Interval
 from pricing.catalog import PriceSource
 from pricing.offer import InstanceType, Offer, Quarantined
 from pricing.store import Change
 from tests.tui.refreshes import SampleRefreshing, outcomes
+from tests.tui.sweeps import sample_sweep
 
 NOW = datetime(2026, 11, 30, 10, 0, tzinfo=timezone(timedelta(hours=1)))
 SEEN = "2026-11-28"
@@ -254,6 +257,14 @@ class CannedCore:
                 Stage("forward passes alone", None, "samples/s", ""),
             ),
         )
+
+    def sweep(self, values: Values, form: SweepForm) -> Swept:
+        return sample_sweep(values, form)
+
+    def export(self, ranked: Ranked, estimate: Estimate, launcher: str) -> str:
+        if launcher == "dstack":
+            raise InputError("dstack cannot rent from a sample")
+        return f"# a sample for {launcher}\nTRAIN_SCRIPT=train.py  # EDIT\n"
 
     def prices(self) -> Prices:
         kinds = {

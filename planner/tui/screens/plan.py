@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
@@ -14,6 +15,7 @@ from textual.widgets import Input
 
 from planner.experiment.resolve import describe
 from planner.plan.plan import PLACES, Estimate
+from planner.plan.words import machine_name
 from planner.tui.arrange import GROUPS, SORTS, arrange, key_of, misses
 from planner.tui.asked import Values
 from planner.tui.clock import moment
@@ -218,12 +220,12 @@ class PlanScreen(PlannerScreen):
     def action_form(self) -> None:
         form = self.query_one(ExperimentForm)
         form.add_class("-open")
-        self.call_after_refresh(form.focus_first)
+        form.focus_first()
 
     def action_filter(self) -> None:
         entry = self.query_one(FilterInput)
         entry.add_class("-open")
-        entry.focus()
+        self.set_focus(entry)
 
     @on(Input.Changed, ".filter")
     def _filtered(self, event: Input.Changed) -> None:
@@ -267,6 +269,17 @@ class PlanScreen(PlannerScreen):
             return
         key = key_of(row)
         self._reorder(pinned=tuple(one for one in pinned if one != key) if key in pinned else (*pinned, key))
+
+    def action_export(self) -> None:
+        """The file that launches the row under the cursor, or the recommended one."""
+        ranked = self.planner.ranked
+        row = self.planner.chosen or (ranked.recommended if ranked is not None else None)
+        if ranked is None or row is None:
+            return
+        from planner.tui.screens.export import ExportScreen
+
+        write = partial(self.planner.core.export, ranked, row)
+        self.app.push_screen(ExportScreen(machine_name(row), write, self.planner.palette))
 
     def action_compare(self) -> None:
         """The pinned rows beside each other; the cursor's row and the recommended one join them."""

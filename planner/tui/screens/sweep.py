@@ -90,6 +90,8 @@ class SweepScreen(PlannerScreen):
 
     @property
     def form(self) -> SweepForm:
+        if self.planner.sweep_form is None:
+            self.planner.sweep_form = SweepForm()
         return self.planner.sweep_form
 
     def compose_body(self) -> Iterator[Widget]:
@@ -195,7 +197,7 @@ class SweepScreen(PlannerScreen):
         row = self.planner.chosen or (self.planner.ranked.recommended if self.planner.ranked else None)
         if row is None:
             return
-        what = "this machine" if row.is_this_machine else row.place
+        what: str = "this machine" if row.is_this_machine else row.place
         if row.provider is not None:
             region = f"@{row.region}" if row.region else ""
             what = f"{row.provider}:{row.instance_type}{region}:{row.purchase}"
@@ -243,11 +245,23 @@ def _answer_text(swept: Swept, palette: Palette, width: int) -> Text:
     line.append(format_money(plan.cost_usd.p50), style=strong)
     if not plan.complete:
         line.append(" and what nobody knows the price of", style=palette.dim)
-    right = Text(f"{plan.makespan_s.p50 / plan.bound_s - 1:.1%} above what is possible", style=palette.dim)
-    if plan.p_meets is not None:
-        style = palette.good if swept.meets else palette.bad
-        right = Text(f"{'meets' if swept.meets else 'misses'} the limits, {plan.p_meets:.0%} sure", style=style)
+    right = _verdict(swept, palette, brief=False)
+    if line.cell_len + right.cell_len >= width:
+        right = _verdict(swept, palette, brief=True)
     return Text("\n").join([both_ends(line, right, width), _sooner_text(swept, palette, width)])
+
+
+def _verdict(swept: Swept, palette: Palette, *, brief: bool) -> Text:
+    """Whether the limits are met and how sure that is; without limits, how near this is to the bound."""
+    plan = swept.plan
+    if plan.p_meets is None:
+        above = f"{plan.makespan_s.p50 / plan.bound_s - 1:.1%}"
+        return Text(above if brief else f"{above} above what is possible", style=palette.dim)
+    style = palette.good if swept.meets else palette.bad
+    verdict = "meets" if swept.meets else "misses"
+    return Text(
+        f"{verdict} {plan.p_meets:.0%}" if brief else f"{verdict} the limits, {plan.p_meets:.0%} sure", style=style
+    )
 
 
 def _sooner_text(swept: Swept, palette: Palette, width: int) -> Text:
@@ -268,13 +282,13 @@ def _more(sooner: Sooner) -> str:
 
 def _pools_text(swept: Swept, palette: Palette) -> Text:
     limits = swept.limits
-    lines = [Text(f"{'pool':<34}{'n':>3}{'makespan':>10}  {'done by':<10}{'cost':>10}", style=palette.dim)]
+    lines = [Text(f"{'pool':<32}{'n':>3}{'makespan':>10}  {'done by':<10}{'cost':>10}", style=palette.dim)]
     for option in swept.options:
         ends_at = swept.started_at + timedelta(seconds=option.makespan_s)
         late = limits.deadline is not None and ends_at > limits.deadline
         dear = limits.budget_usd is not None and option.cost_usd > limits.budget_usd
         name = ("▸ " if option.this else "") + option.name
-        line = Text(f"{fitted(name, 33):<34}", style=f"bold {palette.strong}" if option.this else palette.text)
+        line = Text(f"{fitted(name, 31):<32}", style=f"bold {palette.strong}" if option.this else palette.text)
         line.append(f"{option.machines:>3}{format_duration(option.makespan_s):>10}  ", style=palette.text)
         line.append(f"{moment(ends_at, swept.started_at):<10}", style=palette.bad if late else palette.text)
         line.append(f"{format_money(option.cost_usd):>10}", style=palette.bad if dear else palette.text)

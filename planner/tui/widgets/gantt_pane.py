@@ -57,25 +57,33 @@ up, down   scroll where there are more machines than rows"""
         width = self.content_size.width
         if self._palette is None or width <= 0:
             return
-        text = Text() if self._swept is None else gantt_text(self._swept, self._palette, width)
+        height = self.content_size.height
+        text = Text() if self._swept is None else gantt_text(self._swept, self._palette, width, height)
         self.query_one(Static).update(text)
 
 
-def gantt_text(swept: Swept, palette: Palette, width: int) -> Text:
-    """The axis, two lines a machine and the sum, in lines of ``width`` cells."""
+def gantt_text(swept: Swept, palette: Palette, width: int, height: int) -> Text:
+    """The axis, the machines and the sum, in lines of ``width`` cells; one line a machine where two have no room."""
     plan = swept.plan
+    roomy = height >= 2 * len(plan.tracks) + 2
     deadline = swept.limits.deadline
     deadline_s = None if deadline is None else (deadline - swept.started_at).total_seconds()
     span_s = gantt.span_of(plan, deadline_s)
-    left = _NAME + 1 + (_GPUS + 1 if width >= _NARROW else 0)
+    middle = _GPUS if width >= _NARROW or not roomy else 0
+    left = _NAME + 1 + (middle + 1 if middle else 0)
     cells = max(_LEAST_BAR, width - left - 1)
     lines = [Text(" " * left + gantt.axis_line(span_s, cells, swept.started_at), style=palette.dim)]
     for track in plan.tracks:
         head = Text(f"{fitted(track.machine.name, _NAME):<{_NAME}} ", style=palette.text)
-        if width >= _NARROW:
+        if middle and roomy:
             words = machine_words(track.machine.candidate)
-            head.append(f"{fitted(words, _GPUS):<{_GPUS}} ", style=palette.dim)
-        lines += [head.append_text(_bar(track, span_s, cells, deadline_s, palette)), _purchase(track, palette)]
+            head.append(f"{fitted(words, middle):<{middle}} ", style=palette.dim)
+        elif middle:
+            bought = _purchase(track, palette)
+            head.append_text(bought).append(" " * (middle + 1 - bought.cell_len))
+        lines.append(head.append_text(_bar(track, span_s, cells, deadline_s, palette)))
+        if roomy:
+            lines.append(_purchase(track, palette))
     return Text("\n").join([*lines, _sum(plan, swept, palette)])
 
 

@@ -1,4 +1,4 @@
-"""A sweep's Gantt chart in characters: a row a machine, its experiments as blocks with their numbers."""
+"""A sweep's Gantt chart in characters, which command line and app draw: a row a machine, numbered blocks."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -17,15 +17,16 @@ _DAY_S = 86400.0
 
 
 def axis_line(span_s: float, width: int, now: datetime) -> str:
-    """Clock times over the bars, days where the sweep is long: as many as have room."""
+    """Clock times over the bars, days where the sweep is long: as many as have room in ``width`` cells."""
     step = next((tick for tick in _TICKS_S if tick * width / span_s >= _LEAST_APART), _TICKS_S[-1])
-    line = [" "] * (width + _LEAST_APART)
+    line = [" "] * width
     for index in range(int(span_s / step) + 1):
         at = round(index * step / span_s * width)
         moment = now + timedelta(seconds=index * step)
         text = f"{moment:%a %H:%M}" if step < _DAY_S else f"{moment:%d %b}"
-        line[at : at + len(text)] = text
-    return "".join(line)[: width + _LEAST_APART].rstrip()
+        if at + len(text) <= width:
+            line[at : at + len(text)] = text
+    return "".join(line).rstrip()
 
 
 def bar(track: Track, span_s: float, width: int, deadline_s: float | None = None) -> str:

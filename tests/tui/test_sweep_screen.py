@@ -1,0 +1,170 @@
+"""The Sweep tab and the export of a row: what they show, what keys do, and their pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, Static
+
+from planner.errors import InputError
+from planner.experiment.resolve import ExperimentRequest
+from planner.tui.app import PlannerApp
+from planner.tui.screens.export import ExportScreen
+from planner.tui.screens.sweep import SweepScreen
+from planner.tui.settings import Settings
+from planner.tui.sweep_form import SweepForm
+from planner.tui.theme import PALETTES
+from planner.tui.widgets.gantt_pane import gantt_text
+from tests.tui.conftest import Open, settled
+from tests.tui.samples import CannedCore
+from tests.tui.sweeps import sample_sweep
+
+LIMITED = {"model": "resnet50", "dataset": "imagenet", "epochs": "90", "deadline": "32h", "budget": "60"}
+BASE = ExperimentRequest("resnet50", epochs=90)
+PALETTE = PALETTES["planner-dark"]
+
+
+async def sweep_tab(app: PlannerApp, pilot: Pilot[None]) -> SweepScreen:
+    await pilot.press("5")
+    await planned(app, pilot)
+    screen = app.screen
+    assert isinstance(screen, SweepScreen)
+    return screen
+
+
+async def planned(app: PlannerApp, pilot: Pilot[None]) -> None:
+    """Wait until typing has rested and the sweep is there."""
+    await pilot.pause(0.4)
+    await app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+def said(screen: SweepScreen, pane: str) -> str:
+    return str(screen.query_one(pane, Static).render())
+
+
+def test_the_form_is_a_question_and_a_command_line() -> None:
+    form = SweepForm("epochs=30,90 lr=0.1", "RTX 4090=2, aws:g6e.xlarge:spot", "longest")
+    asked = form.question(BASE)
+    assert [entry.copies for entry in asked.entries] == [2, 1]
+    assert [variant.request.epochs for variant in asked.variants] == [30, 90]
+    assert form.flags() == [
+        "--grid", "epochs=30,90", "--grid", "lr=0.1", "--pool", "RTX 4090=2", "--pool", "aws:g6e.xlarge:spot",
+        "--order", "longest",
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="write a grid"):
+        SweepForm("").question(BASE)
+
+
+def test_machines_are_added_and_dropped_one_by_one() -> None:
+    form = SweepForm().with_machine("RTX 4090").with_machine("laptop").with_machine("RTX 4090")
+    assert form.pool == "RTX 4090=2, laptop"
+    assert form.without_last().pool == "RTX 4090=2"
+    assert form.without_last().without_last().without_last().pool == ""
+    assert SweepForm().without_last().pool == ""
+
+
+def test_the_chart_has_every_machine_and_the_sum_of_their_bills() -> None:
+    swept = sample_sweep(LIMITED, SweepForm())
+    text = gantt_text(swept, PALETTE, 126, 20).plain
+    for track in swept.plan.tracks:
+        assert track.machine.name in text
+    cents = round(sum(track.cost_usd for track in swept.plan.tracks) * 100)
+    assert f"sum  ${cents / 100:.2f}" in text
+    assert all(len(line) <= 126 for line in text.splitlines())
+
+
+def test_a_low_pane_gives_each_machine_one_line() -> None:
+    swept = sample_sweep(LIMITED, SweepForm())
+    assert len(gantt_text(swept, PALETTE, 76, 6).plain.splitlines()) == len(swept.plan.tracks) + 2
+
+
+async def test_the_tab_plans_the_forms_experiment(open_app: Open) -> None:
+    async with open_app(settings=Settings(LIMITED)) as (app, pilot):
+        screen = await sweep_tab(app, pilot)
+        assert "8 experiments on 4 machines" in said(screen, "#sweep-answer")
+        assert "this pool" in screen.query_one("#pools Static", Static).render().plain  # type: ignore[union-attr]
+
+
+async def test_typing_a_grid_plans_anew_and_an_impossible_one_says_why(open_app: Open) -> None:
+    async with open_app() as (app, pilot):
+        screen = await sweep_tab(app, pilot)
+        await pilot.press("f")
+        screen.query_one("#sweep-grid", Input).value = "seed=1..3"
+        await planned(app, pilot)
+        assert "3 experiments" in said(screen, "#sweep-answer")
+        screen.query_one("#sweep-grid", Input).value = "seed"
+        await planned(app, pilot)
+        assert "cannot read 'seed'" in said(screen, "#sweep-answer")
+
+
+async def test_keys_change_pool_and_order_and_the_form_is_kept(open_app: Open) -> None:
+    async with open_app() as (app, pilot):
+        screen = await sweep_tab(app, pilot)
+        await pilot.press("a", "a", "o")
+        await planned(app, pilot)
+        assert app.sweep_form is not None
+        assert app.sweep_form.order == "longest"
+        assert app.sweep_form.pool.endswith("=2")
+        await pilot.press("d")
+        await planned(app, pilot)
+        kept = app.sweep_form
+        assert "=" not in kept.pool
+        await pilot.press("1", "5")
+        await planned(app, pilot)
+        assert app.sweep_form == kept
+        assert screen is not app.screen
+
+
+async def test_the_sweep_as_a_command_line(open_app: Open) -> None:
+    async with open_app() as (app, pilot):
+        await sweep_tab(app, pilot)
+        await pilot.press("Y")
+        await pilot.pause()
+        assert "gpuplanner sweep" in app.clipboard
+        assert "--grid 'seed=1..8'" in app.clipboard or "--grid seed=1..8" in app.clipboard
+
+
+async def test_export_shows_turns_copies_and_writes(open_app: Open, tmp_path: Path) -> None:
+    async with open_app() as (app, pilot):
+        await pilot.press("x")
+        await pilot.pause()
+        screen = app.screen
+        assert isinstance(screen, ExportScreen)
+        screen._folder = tmp_path
+        assert "sample for skypilot" in screen.text()
+        await pilot.press("y")
+        assert "sample for skypilot" in app.clipboard
+        await pilot.press("w", "w")
+        assert (tmp_path / "task.sky.yaml").read_text(encoding="utf-8") == screen.text()
+        await pilot.press("right")
+        assert screen.launcher == "dstack"
+        await pilot.press("w", "y")
+        assert not (tmp_path / "task.dstack.yml").exists()
+        await pilot.press("left", "left")
+        assert screen.launcher == "bash"
+        await pilot.press("escape")
+        assert not isinstance(app.screen, ExportScreen)
+
+
+def pressing(*names: str) -> Callable[[Pilot[None]], Any]:
+    async def run(pilot: Pilot[None]) -> None:
+        app: Any = pilot.app
+        await settled(app, pilot)
+        for name in names:
+            await pilot.press(name)
+        await planned(app, pilot)
+        await settled(app, pilot)
+
+    return run
+
+
+@pytest.mark.parametrize("size", [(130, 36), (80, 24)], ids=["wide", "narrow"])
+@pytest.mark.parametrize("key", ["5", "x"], ids=["sweep", "export"])
+def test_pictures(snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int], key: str) -> None:
+    app = PlannerApp(CannedCore(), Settings(LIMITED), tmp_path)
+    assert snap_compare(app, terminal_size=size, run_before=pressing(key))
