@@ -23,7 +23,7 @@ ARRANGEMENTS = (
     Arrangement("no GPU needed", 12 * 3600.0, "a CPU"),
     Arrangement("one modest GPU", 3 * 86400.0, "one GPU of up to 24 GB"),
     Arrangement("a workstation or one cloud machine", 14 * 86400.0, "one machine"),
-    Arrangement("a cluster", float("inf"), "several nodes"),
+    Arrangement("a cluster", float("inf"), "a cluster"),
 )
 
 
