@@ -46,7 +46,8 @@ def sweep_lines(swept: Swept, currency: Currency, max_rows: int, *, markdown: bo
     lines += [styled(line, "warn", color) for text in swept.warnings for line in textwrap.wrap(text, width)]
     lines += ["", *(styled(line, "bold", color) for line in textwrap.wrap(_answer(swept, currency), width))]
     lines += textwrap.wrap(_bound(plan), width)
-    lines += textwrap.wrap(_feedback(swept), width)
+    if len(plan.labels) > 1:
+        lines += textwrap.wrap(_feedback(swept), width)
     lines += [line for text in _sooner_sentences(swept, currency) for line in textwrap.wrap(text, width)]
     chart = _chart(swept, currency, width)
     lines += ["", *(["```text", *chart, "```"] if markdown else chart), styled(gantt.LEGEND, "dim", color)]
@@ -195,10 +196,12 @@ def _tables(swept: Swept, currency: Currency, max_rows: int) -> list[tuple[str, 
         for item, track in shown
     ]
     rest = f", the first {len(shown):,} of {len(placed):,} (-n 0 for all)" if len(shown) < len(placed) else ""
-    return [
-        ("Pools: what other machines would come to (◆ nothing is both sooner and cheaper)", _POOL_COLUMNS, pools),
-        (f"Experiments, in the order of their results{rest}", _EXPERIMENT_COLUMNS, experiments),
-    ]
+    tables: list[tuple[str, tuple[Column, ...], list[list[str]]]]
+    tables = [(f"Experiments, in the order of their results{rest}", _EXPERIMENT_COLUMNS, experiments)]
+    if len(pools) > 1:
+        title = "Pools: what other machines would come to (◆ nothing is both sooner and cheaper)"
+        tables.insert(0, (title, _POOL_COLUMNS, pools))
+    return tables
 
 
 def _shown_pools(swept: Swept) -> list[PoolOption]:

@@ -13,7 +13,7 @@ FIRST_GRID = "seed=1..8"
 
 
 class SweepForm(NamedTuple):
-    """``grid``: 'epochs=30,90 seed=1..4'; ``pool``: 'RTX 4090=2, aws:g6e.xlarge:spot', empty for the default one."""
+    """``grid``: 'epochs=30,90 seed=1..4'; ``pool``: 'RTX 4090=2, aws:g6e.xlarge', empty for the default one."""
 
     grid: str = FIRST_GRID
     pool: str = ""
