@@ -10,7 +10,15 @@ from planner.cli.listing import add_listing_arguments, containing, first, write_
 from planner.cli.table import Column
 from planner.errors import UnknownNameError
 from planner.units import UNKNOWN, format_bytes, format_count
-from planner.workloads.catalog import ModelSummary, find_model, model_index, not_a_network
+from planner.workloads.catalog import (
+    ModelSummary,
+    find_model,
+    load_workload,
+    model_index,
+    names_a_file,
+    not_a_network,
+    summary_of,
+)
 
 _COLUMNS = (
     Column("model", width=34),
@@ -48,6 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _found(words: list[str]) -> list[ModelSummary]:
     """The model of exactly this name; else what an alias means, and all whose name, task or family has the words."""
+    if len(words) == 1 and names_a_file(words[0]):
+        return [summary_of(load_workload(words[0]))]
     models = list(model_index())
     matching = containing(words, models, [f"{model.name} {model.task} {model.family}" for model in models])
     if len(words) != 1:

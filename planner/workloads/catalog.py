@@ -106,6 +106,27 @@ def spellings(name: str) -> Iterator[str]:
     yield bare.rpartition("/")[2].partition(".")[0].strip()
 
 
+def summary_of(workload: Workload) -> ModelSummary:
+    """What a listing shows of a workload that is in no zoo."""
+    return ModelSummary(
+        name=workload.name,
+        task=workload.task,
+        family=workload.family,
+        parameters=workload.parameters,
+        forward_flops_per_sample=workload.forward_flops_per_sample,
+        activation_bytes_per_sample=workload.memory_amp.saved_bytes.per_sample,
+        default_dataset=workload.default_dataset,
+        recipe_batch_size_per_gpu=workload.recipe_batch_size_per_gpu,
+        max_global_batch_size=workload.max_global_batch_size,
+        sample_unit=workload.sample_unit,
+        image_size=workload.image_size,
+        seq_length=workload.seq_length,
+        source=workload.source,
+        offset=0,
+        length=0,
+    )
+
+
 @cache
 def model_index() -> tuple[ModelSummary, ...]:
     """Every model, sorted by name; variants at other sizes (``resnet50@288``) are left out."""
