@@ -40,6 +40,8 @@ COMMANDS = {
     "export": Command("export", "a file that launches the chosen row: SkyPilot, dstack, Slurm or bash"),
     "diff": Command("diff", "what moved between two plans, and whether the choice flips"),
     "profile": Command("profile", "measure this machine, a model on it, or your own training command"),
+    "record": Command("record", "say what really happened to a recorded forecast"),
+    "ledger": Command("ledger", "recorded forecasts: how far off they were, and how often inside their interval"),
     "serve": Command("serve", "the app in a browser on this machine"),
     "doctor": Command("doctor", "what is installed, found and missing, and how old the prices are"),
 }

@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_plan_arguments(parser, (*FORMATS, "html"))
     group = parser.add_argument_group("what else to show")
     group.add_argument("--front", action="store_true", help="rows that none beats in both time and cost")
+    group.add_argument("--record", action="store_true", help="keep this forecast in the ledger (gpuplanner record)")
     group.add_argument("--compare", metavar="RANKS", help="these rows side by side, bill and all: 1,4,9")
 
 
@@ -49,6 +50,10 @@ def run(arguments: argparse.Namespace) -> int:
 
         shown = decision(answered, now, show_front=arguments.front, compare=arguments.compare, by_machine=by_machine)
     _write(plan, shown, currency, arguments.output)
+    if arguments.record:
+        from planner.cli.record import record_forecast
+
+        record_forecast(plan)
     return _exit_code(plan, asked)
 
 

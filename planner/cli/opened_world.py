@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from planner.plan.world import World, open_world
-from planner.profiler.this_machine import find_this_machine, store_path
+from planner.profiler.this_machine import find_this_machine, ledger_path, store_path
 
 
 def opened_world(arguments: argparse.Namespace) -> World:
@@ -18,4 +18,4 @@ def opened_world(arguments: argparse.Namespace) -> World:
     local = find_this_machine(
         Path(arguments.profile) if arguments.profile else None, use_profile=not arguments.no_profile
     )
-    return open_world(local, store_path())
+    return open_world(local, store_path(), ledger_path())

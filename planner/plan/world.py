@@ -37,11 +37,12 @@ COMMITMENTS = ("reserved", "savings_plan")
 
 
 class World(NamedTuple):
-    """Opened once a process; injected in tests."""
+    """Opened once a process; injected in tests. ``ledger`` is the file of recorded forecasts, None without any."""
 
     catalog: Catalog
     local: FoundMachine
     config: Config
+    ledger: Path | None = None
 
     def providers(self) -> tuple[str, ...]:
         """Every provider's name that --where understands: who sells machines, then who lends them."""
@@ -59,7 +60,7 @@ class Competition(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def open_world(local: FoundMachine, store: Path | None = None) -> World:
+def open_world(local: FoundMachine, store: Path | None = None, ledger: Path | None = None) -> World:
     """Prices, the user's ``store`` of refreshed ones over the packaged, and the configuration around this machine.
 
     Raises DataError or InputError.
@@ -69,7 +70,7 @@ def open_world(local: FoundMachine, store: Path | None = None) -> World:
         catalog = open_catalog(store=store)
     except PricingError as error:
         raise DataError(str(error)) from error
-    return World(catalog, local, config)
+    return World(catalog, local, config, ledger if ledger is not None and ledger.is_file() else None)
 
 
 def gather(experiment: Experiment, question: Question, world: World, now: datetime) -> Competition:
@@ -89,7 +90,7 @@ def gather(experiment: Experiment, question: Question, world: World, now: dateti
     return Competition(
         candidates=candidates,
         limits=question.limits._replace(hour_value_usd=hour_value),
-        knowledge=_knowledge(question, experiment, world.local),
+        knowledge=_knowledge(question, experiment, world),
         named=Named(where.named, selection, government=any("gov" in region for region in question.regions)),
         assumptions=(
             *(selection.assumptions if selection else ()),
@@ -104,9 +105,21 @@ def gather(experiment: Experiment, question: Question, world: World, now: dateti
     )
 
 
-def _knowledge(question: Question, experiment: Experiment, local: FoundMachine) -> Knowledge:
-    """What ships, what the user measured, and what the profile of this machine says. Raises InputError."""
-    knowledge = knowledge_with(question.measured, experiment)
+def _knowledge(question: Question, experiment: Experiment, world: World) -> Knowledge:
+    """What ships, what the user measured, how recorded forecasts ended, and what the profile of this machine says.
+
+    Raises InputError.
+    """
+    knowledge, local = knowledge_with(question.measured, experiment), world.local
+    if world.ledger is not None:
+        from planner.plan.ledger import read_ledger
+        from planner.plan.ledger_score import runs_here, taught_by
+
+        entries = read_ledger(world.ledger)
+        knowledge = taught_by(entries, knowledge)
+        if local.profile is not None:
+            runs = (*local.profile.runs, *runs_here(entries))
+            local = local._replace(profile=local.profile._replace(runs=runs))
     if local.profile is None:
         return knowledge
     from planner.throughput.measured import knowledge_with_profile

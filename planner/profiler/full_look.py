@@ -1,7 +1,5 @@
 """The full look: what ``doctor``, ``profile`` and the app find out besides, and what of it one should know in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 MARKER = b"gpuplanner:"
 _MOST_LINE = 4096
+_TOLD = re.compile(rb",\s*([\d.]+)\s*(\w+/s|s/\w+)")
 _BAR = re.compile(rb"\|\s*(\d+)/\d+\s*\[[\d:]+<[^,\]]*,\s*[\d.?]+\s*(?:\w+/s|s/\w+)")
 _SAMPLES_PER_S = re.compile(rb"train_samples_per_second['\"]?:\s*'?([\d.]+)")
 _LEAST_INTERVALS = 3
@@ -110,6 +111,25 @@ class StepLog:
             samples_per_s,
             sum(waits) / total_s if len(waits) == len(counted) else None,
         )
+
+
+class ToldRate(NamedTuple):
+    """Rates that a log tells in words: of samples, or of steps (the median of its bars)."""
+
+    samples_per_s: float | None
+    steps_per_s: float | None
+
+
+def told_rate(log: bytes) -> ToldRate:
+    """What a finished log says of its own speed; the first tenth of its bars warms up and is left out."""
+    samples = _SAMPLES_PER_S.findall(log)
+    rates = []
+    for number, unit in _TOLD.findall(log):
+        value = _number(number)
+        if value:
+            rates.append(value if unit.endswith(b"/s") else 1.0 / value)
+    settled = rates[len(rates) // 10 :]
+    return ToldRate(float(samples[-1]) if samples else None, statistics.median(settled) if settled else None)
 
 
 def _number(text: bytes | None) -> float | None:

@@ -29,6 +29,12 @@ def profile_path() -> Path | None:
         return None
 
 
+def ledger_path() -> Path | None:
+    """Where recorded forecasts are kept; None where there is no home to put them in."""
+    profile = profile_path()
+    return None if profile is None else profile.with_name("ledger.jsonl")
+
+
 def store_path() -> Path | None:
     """The user's own prices, refreshed from the providers; None where there is no place for them."""
     directory = cache_directory()

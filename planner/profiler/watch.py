@@ -5,8 +5,6 @@ bars look as they always do. Steps are read from the same bytes (:mod:`step_log`
 from NVIDIA's library once a second; processor time and memory from the system when the command has ended.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal
@@ -90,7 +88,7 @@ def _wait(
     log: StepLog,
     caught: list[int],
     begin: float,
-    gpus: _GpuWatch,
+    gpus: "_GpuWatch",
 ) -> str:
     """Wait for the end of the command, a bound or a signal; what came first: '', 'time', 'steps', 'signal'."""
     while True:
@@ -147,7 +145,7 @@ class _Pipes:
         self._ends.append((name, reader, ours))
         return writer
 
-    def __enter__(self) -> _Pipes:
+    def __enter__(self) -> "_Pipes":
         sys.stdout.flush()
         sys.stderr.flush()
         return self

@@ -23,7 +23,7 @@ from planner.plan.rows import ranked_estimate
 from planner.plan.search import Sort
 from planner.plan.world import World, open_world
 from planner.profiler.detect import LocalMachine, quick_look
-from planner.profiler.this_machine import cache_directory, find_this_machine, store_path
+from planner.profiler.this_machine import cache_directory, find_this_machine, ledger_path, store_path
 from planner.throughput.levers import Lever, levers
 from planner.throughput.memory import available_bytes
 from planner.throughput.precision import resolve_precision
@@ -35,6 +35,7 @@ from pricing.errors import PricingError
 from pricing.offer import InstanceType, Offer, Quarantined
 
 if TYPE_CHECKING:
+    from planner.plan.buy_or_rent import BuyOrRent, Terms
     from planner.plan.relax import Relaxation
     from planner.plan.swept import Swept
     from planner.tui.sweep_form import SweepForm
@@ -109,6 +110,8 @@ class Core(Protocol):
     def explain(self, ranked: Ranked, estimate: Estimate) -> Explanation | None: ...
 
     def sweep(self, values: Values, form: SweepForm) -> Swept: ...
+
+    def buy_or_rent(self, values: Values, terms: Terms) -> BuyOrRent: ...
 
     def export(self, ranked: Ranked, estimate: Estimate, launcher: str) -> str: ...
 
@@ -191,6 +194,15 @@ class LiveCore:
         now = self._clock()
         return sweep(form.question(request(values)), question(values, now, "value"), self._opened(), now)
 
+    def buy_or_rent(self, values: Values, terms: Terms) -> BuyOrRent:
+        """The form's experiment on machines one might buy, against renting."""
+        from planner.plan.buy_or_rent import buy_or_rent
+
+        now = self._clock()
+        return buy_or_rent(
+            resolve_experiment(request(values)), question(values, now, "value"), terms, self._opened(), now
+        )
+
     def export(self, ranked: Ranked, estimate: Estimate, launcher: str) -> str:
         """The file that launches the row. Raises PlannerError where the launcher cannot."""
         from planner.handoff.formats import FORMATS
@@ -240,7 +252,7 @@ class LiveCore:
 
     def _opened(self) -> World:
         if self._world is None:
-            world = open_world(find_this_machine(), store_path())
+            world = open_world(find_this_machine(), store_path(), ledger_path())
             self._world = world._replace(catalog=_Remembered(world.catalog))
             # The tables stay for good: collecting garbage need not look through them again and again.
             gc.freeze()
