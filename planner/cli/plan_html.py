@@ -10,7 +10,7 @@ from planner import __version__
 from planner.cli.html_chart import NARROW, WIDE, chart_svg, near_and_far, time_of
 from planner.cli.money import Currency
 from planner.experiment.resolve import describe
-from planner.plan.plan import Estimate, Plan
+from planner.plan.plan import CostPart, Estimate, Plan
 from planner.plan.words import BUY_WORDS, EVIDENCE_WORDS, gpus_words, machine_name, where_words
 from planner.units import UNKNOWN, Interval, format_duration
 
@@ -215,13 +215,22 @@ def _bills(plan: Plan) -> str:
 
 def _bill(row: Estimate) -> str:
     """A row's money and time, line by line; the totals are the sums of the lines."""
-    money = [(part.name, UNKNOWN if part.usd is None else _exact(part.usd), part.source) for part in row.cost_parts]
+    money = [
+        (part.name, UNKNOWN if part.usd is None else _exact(part.usd), _source_words(part)) for part in row.cost_parts
+    ]
     total = _exact(row.cost_usd.p50) if row.cost_usd else UNKNOWN
     times = [(part.name, format_duration(part.seconds), "") for part in row.time_parts]
     whole = format_duration(row.time_s.p50) if row.time_s else UNKNOWN
     head = f"{row.rank}. {machine_name(row)}, {where_words(row)}: {whole} for {total}"
     tables = _lines(money, total) + _lines(times, whole)
     return f"<details><summary>{escape(head)}</summary>{tables}</details>"
+
+
+def _source_words(part: CostPart) -> str:
+    """What a line was spent on, and where its price comes from."""
+    uses = ", ".join(f"{use.name} {_exact(use.usd)}" for use in part.parts)
+    seen = f", seen {part.as_of}" if part.as_of else ""
+    return f"{uses}; {part.source}{seen}" if uses else f"{part.source}{seen}"
 
 
 def _exact(usd: float) -> str:

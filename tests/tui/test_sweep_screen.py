@@ -13,6 +13,7 @@ from textual.widgets import Input, Static
 from planner.errors import InputError
 from planner.experiment.resolve import ExperimentRequest
 from planner.tui.app import PlannerApp
+from planner.tui.panes import PANES
 from planner.tui.screens.export import ExportScreen
 from planner.tui.screens.sweep import SweepScreen
 from planner.tui.settings import Settings
@@ -25,11 +26,12 @@ from tests.tui.sweeps import sample_sweep
 
 LIMITED = {"model": "resnet50", "dataset": "imagenet", "epochs": "90", "deadline": "32h", "budget": "60"}
 BASE = ExperimentRequest("resnet50", epochs=90)
+SWEEP_KEY = next(str(number) for number, pane in enumerate(PANES, start=1) if pane.mode == "sweep")
 PALETTE = PALETTES["planner-dark"]
 
 
 async def sweep_tab(app: PlannerApp, pilot: Pilot[None]) -> SweepScreen:
-    await pilot.press("5")
+    await pilot.press(SWEEP_KEY)
     await planned(app, pilot)
     screen = app.screen
     assert isinstance(screen, SweepScreen)
@@ -114,7 +116,7 @@ async def test_keys_change_pool_and_order_and_the_form_is_kept(open_app: Open) -
         await planned(app, pilot)
         kept = app.sweep_form
         assert "=" not in kept.pool
-        await pilot.press("1", "5")
+        await pilot.press("1", SWEEP_KEY)
         await planned(app, pilot)
         assert app.sweep_form == kept
         assert screen is not app.screen
@@ -164,7 +166,7 @@ def pressing(*names: str) -> Callable[[Pilot[None]], Any]:
 
 
 @pytest.mark.parametrize("size", [(130, 36), (80, 24)], ids=["wide", "narrow"])
-@pytest.mark.parametrize("key", ["5", "x"], ids=["sweep", "export"])
+@pytest.mark.parametrize("key", [SWEEP_KEY, "x"], ids=["sweep", "export"])
 def test_pictures(snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int], key: str) -> None:
     app = PlannerApp(CannedCore(), Settings(LIMITED), tmp_path)
     assert snap_compare(app, terminal_size=size, run_before=pressing(key))
