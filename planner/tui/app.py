@@ -36,6 +36,7 @@ from planner.tui.widgets.field import LABELS
 from pricing.age import age_days
 
 if TYPE_CHECKING:
+    from planner.plan.buy_or_rent import Terms
     from planner.tui.sweep_form import SweepForm
 
 LEVERS_AFTER_S = COMPLETE_AFTER_S = 0.15
@@ -111,6 +112,7 @@ class PlannerApp(App[None]):
         self.cursor_moved = False
         self.levers: Sequence[Lever] = ()
         self.sweep_form: SweepForm | None = None  # the Sweep tab's, kept while other tabs are open
+        self.buying: Terms | None = None  # the same of Buy or rent
         self._levers_of: tuple[int, Key] | None = None
         self._asking = self._ask_again = False
         self._resting: Timer | None = None

@@ -19,7 +19,10 @@ class Command(NamedTuple):
 
     @property
     def shown_key(self) -> str:
-        names = {"enter": "Enter", "escape": "Esc", "slash": "/", "question_mark": "?", "space": "Space", "f1": "F1"}
+        names = {
+            "enter": "Enter", "escape": "Esc", "slash": "/", "question_mark": "?", "space": "Space", "f1": "F1",
+            "left": "←", "right": "→", "up": "↑", "down": "↓",
+        }  # fmt: skip
         return names.get(self.key, self.key)
 
 

@@ -8,6 +8,7 @@ from threading import Event
 
 from planner.errors import DataError, InputError
 from planner.experiment.resolve import resolve_experiment
+from planner.plan.buy_or_rent import BuyOrRent, Terms
 from planner.plan.explain import Explanation, PartComparison, Stage
 from planner.plan.plan import CostPart, Estimate, Place, Plan, Recommendation, TimePart
 from planner.plan.probability import p_below
@@ -28,6 +29,7 @@ from planner.units import GIB, Interval
 from pricing.catalog import PriceSource
 from pricing.offer import InstanceType, Offer, Quarantined
 from pricing.store import Change
+from tests.tui.buying import sample_buying
 from tests.tui.refreshes import SampleRefreshing, outcomes
 from tests.tui.sweeps import sample_sweep
 
@@ -260,6 +262,9 @@ class CannedCore:
 
     def sweep(self, values: Values, form: SweepForm) -> Swept:
         return sample_sweep(values, form)
+
+    def buy_or_rent(self, values: Values, terms: Terms) -> BuyOrRent:
+        return sample_buying(terms)
 
     def export(self, ranked: Ranked, estimate: Estimate, launcher: str) -> str:
         if launcher == "dstack":

@@ -1,0 +1,129 @@
+"""The Buy or rent tab: what it shows, what its keys do, and its pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, Static
+
+from planner.plan.buy_or_rent import Terms
+from planner.tui.app import PlannerApp
+from planner.tui.panes import PANES
+from planner.tui.screens.breakeven import BreakevenScreen, cards_text, flags, plot_text
+from planner.tui.settings import Settings
+from planner.tui.theme import PALETTES
+from tests.tui.buying import sample_buying
+from tests.tui.conftest import Open, settled
+from tests.tui.samples import CannedCore
+
+LIMITED = {"model": "resnet50", "dataset": "imagenet", "epochs": "90", "deadline": "32h", "budget": "60"}
+PALETTE = PALETTES["planner-dark"]
+KEY = str(1 + [pane.mode for pane in PANES].index("buy"))
+
+
+async def buying_tab(app: PlannerApp, pilot: Pilot[None]) -> BreakevenScreen:
+    await pilot.press(KEY)
+    await compared(app, pilot)
+    screen = app.screen
+    assert isinstance(screen, BreakevenScreen)
+    return screen
+
+
+async def compared(app: PlannerApp, pilot: Pilot[None]) -> None:
+    """Wait until keys have rested and the comparison is there."""
+    await pilot.pause(0.4)
+    await app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+def said(screen: BreakevenScreen, pane: str) -> str:
+    return str(screen.query_one(pane, Static).render())
+
+
+def test_the_terms_are_the_flags_of_the_command() -> None:
+    assert flags(Terms()) == []
+    changed = Terms(purchases=("RTX 4090", "2x RTX 3090"), hours_per_week=72, months=24)
+    assert flags(changed) == ["--buy", "RTX 4090, 2x RTX 3090", "--hours-per-week", "72", "--months", "24"]
+
+
+def test_what_does_not_fit_is_said_in_its_line_and_in_the_chart() -> None:
+    found = sample_buying(Terms())
+    assert "does not fit" in cards_text(found, 0, PALETTE, 100).plain
+    assert max(map(len, cards_text(found, 0, PALETTE, 76).plain.splitlines())) <= 76
+    last = len(found.bought) - 1
+    assert "cannot run it" in plot_text(found, last, PALETTE, 80, 14).plain
+    assert plot_text(found, 0, PALETTE, 30, 5).plain == ""
+
+
+async def test_keys_change_the_use_the_machine_and_the_horizon(open_app: Open) -> None:
+    async with open_app(settings=Settings(LIMITED)) as (app, pilot):
+        screen = await buying_tab(app, pilot)
+        assert "months cost" in said(screen, "#buy-answer")
+        await pilot.press("right")
+        await compared(app, pilot)
+        assert screen.terms.hours_per_week == 50
+        await pilot.press("left", "left")
+        await compared(app, pilot)
+        assert screen.terms.hours_per_week == 30
+        await pilot.press("h")
+        await compared(app, pilot)
+        assert screen.terms.months == 60
+        await pilot.press("h")
+        await compared(app, pilot)
+        assert screen.terms.months == 12
+        await pilot.press("down")
+        await pilot.pause()
+        assert "▌ RTX 4090" in screen.query_one("#cards").query_one(Static).render().plain  # type: ignore[union-attr]
+
+
+async def test_what_might_be_bought_is_typed_and_a_wrong_name_is_said(open_app: Open) -> None:
+    async with open_app(settings=Settings(LIMITED)) as (app, pilot):
+        screen = await buying_tab(app, pilot)
+        screen.query_one("#buy-cards", Input).value = "RTX 4090"
+        await compared(app, pilot)
+        assert screen.terms.purchases == ("RTX 4090",)
+        assert "RTX 4090" in said(screen, "#buy-answer")
+        screen.query_one("#buy-cards", Input).value = "FOO"
+        await compared(app, pilot)
+        assert "unknown accelerator" in said(screen, "#buy-answer")
+
+
+async def test_a_low_screen_shows_the_cards_field_only_while_it_is_edited(open_app: Open) -> None:
+    async with open_app(settings=Settings(LIMITED), size=(80, 24)) as (app, pilot):
+        screen = await buying_tab(app, pilot)
+        form = screen.query_one("#buy-form")
+        assert not form.display
+        await pilot.press("f")
+        await pilot.pause()
+        assert form.display
+        await pilot.press("enter")
+        await pilot.pause()
+        assert not form.display
+
+
+async def test_the_command_line_asks_the_same(open_app: Open) -> None:
+    async with open_app(settings=Settings(LIMITED)) as (app, pilot):
+        await buying_tab(app, pilot)
+        await pilot.press("Y")
+        await pilot.pause()
+        assert "gpuplanner breakeven" in app.clipboard
+
+
+Compare = Callable[..., bool]
+
+
+@pytest.mark.parametrize("size", [(130, 36), (80, 24)], ids=["wide", "narrow"])
+def test_pictures(snap_compare: Compare, tmp_path: Path, size: tuple[int, int]) -> None:
+    async def open_tab(pilot: Pilot[None]) -> None:
+        app: Any = pilot.app
+        await settled(app, pilot)
+        await pilot.press(KEY)
+        await compared(app, pilot)
+        await settled(app, pilot)
+
+    app = PlannerApp(CannedCore(), Settings(LIMITED), tmp_path)
+    assert snap_compare(app, terminal_size=size, run_before=open_tab)
