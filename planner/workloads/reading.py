@@ -28,10 +28,11 @@ def _read(path: Path, max_bytes: int, what: str, *, whole: bool) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read the {what} {str(path)!r}: {_reason(error)}") from error
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise InputError(f"the {what} {str(path)!r} is not a plain file")
     with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise InputError(f"the {what} {str(path)!r} is not a plain file")
         if whole and status.st_size > max_bytes:
             raise InputError(
                 f"the {what} {str(path)!r} has {status.st_size:,} bytes; more than {max_bytes:,} are not read"

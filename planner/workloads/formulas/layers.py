@@ -281,7 +281,7 @@ def cross_entropy(tape: Tape, scores: Value, classes: int, *, in_single: bool = 
     """Mean over all rows of scores; ``in_single`` where the model casts them to fp32 before."""
     data = tape.single(scores) if in_single else scores
     rows = data.count.scaled(1.0 / classes)
-    tape.loss_bytes = data.count.scaled(2 * SINGLE)
+    tape.loss_bytes = data.count.scaled(SINGLE + data.size)
     tape.row("softmax", SINGLE, total(data.bytes, data.count.scaled(SINGLE)))
     log_probabilities = Value(data.count, SINGLE)
     tape.keep(log_probabilities)
