@@ -49,22 +49,26 @@ def verdict(rows: Sequence[Row], deadline_s: float | None = None) -> Verdict | N
 
 def _best(rows: Iterable[Row], deadline_s: float | None) -> dict[int, Row]:
     """Of each arrangement the cheapest row in time, or the quickest where none is, of those with ordinary PyTorch."""
-    levels: dict[Setting, int | None] = {}
     limits_s = [_limit_s(level, deadline_s) for level in range(len(ARRANGEMENTS))]
-    best: dict[int, tuple[bool, float, Row]] = {}
+    levels: dict[int, int | None] = {}
+    in_time: dict[int, Row] = {}
+    late: dict[int, Row] = {}
     for row in rows:
         setting = row.setting
-        if setting not in levels:
-            candidate = setting.candidate
-            levels[setting] = arrangement_of(candidate.machine) if candidate.tariff.complete else None
-        level = levels[setting]
+        key = id(setting)
+        if key in levels:
+            level = levels[key]
+        else:
+            known = setting.candidate.tariff.complete
+            level = levels[key] = arrangement_of(setting.candidate.machine) if known else None
         if level is None:
             continue
-        late = row.time_s > limits_s[level]
-        merit = (late, row.time_s if late else row.cost_usd)
-        if level not in best or merit < best[level][:2]:
-            best[level] = (*merit, row)
-    return {level: row for level, (_, _, row) in best.items()}
+        if row.time_s <= limits_s[level]:
+            if level not in in_time or row.cost_usd < in_time[level].cost_usd:
+                in_time[level] = row
+        elif level not in late or row.time_s < late[level].time_s:
+            late[level] = row
+    return late | in_time
 
 
 def arrangement_of(machine: Machine) -> int | None:
