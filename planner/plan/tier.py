@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from planner.hardware.machine import Machine
-from planner.plan.search import ORDINARY_STACKS, Row, Setting
+from planner.plan.search import ORDINARY_STACKS, Row
 from planner.units import GIB, format_duration, format_money
 
 MODEST_MEMORY_BYTES = 24.5 * GIB
