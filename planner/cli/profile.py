@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sustained", action="store_true", help="a minute more: what a warm machine keeps of its rates"
     )
     parser.add_argument("--max-seconds", type=positive, metavar="S", help="never longer than this")
-    parser.add_argument("--python", default=sys.executable, metavar="PATH", help="the interpreter that has your torch")
+    parser.add_argument("--python", metavar="PATH", help="the interpreter with your torch (the last one, then this)")
     parser.add_argument("-m", "--model", metavar="NAME", help="measure real training steps of this model")
     parser.add_argument(
         "-b", "--batch-size", type=whole, metavar="N", help="samples a step (8 on a CPU, else what fits)"
@@ -82,6 +82,7 @@ def _path() -> Path:
 def _measure(arguments: argparse.Namespace, path: Path) -> int:
     session = open_session(path)
     seconds = arguments.max_seconds or (QUICK_S if arguments.quick else FULL_S)
+    python = arguments.python or session.python
     bars = ProgressBars()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what is measured is stopped and kept as on Ctrl-C
     begin = time.monotonic()
@@ -91,13 +92,13 @@ def _measure(arguments: argparse.Namespace, path: Path) -> int:
 
     try:
         if arguments.model is not None:
-            session.train(_wanted(arguments), arguments.python, arguments.max_seconds or TRAINING_S, progress)
+            session.train(_wanted(arguments), python, arguments.max_seconds or TRAINING_S, progress)
         else:
-            session.measure(arguments.python, quick=arguments.quick, seconds=seconds - HOST_S, progress=progress)
-            session.measure_host(arguments.python, progress)
+            session.measure(python, quick=arguments.quick, seconds=seconds - HOST_S, progress=progress)
+            session.measure_host(python, progress)
             if arguments.sustained:
                 left_s = SUSTAINED_S if arguments.max_seconds is None else seconds - (time.monotonic() - begin)
-                session.sustain(arguments.python, min(SUSTAINED_S, left_s), progress)
+                session.sustain(python, min(SUSTAINED_S, left_s), progress)
     except KeyboardInterrupt:
         bars.close()
         sys.stderr.write(f"gpuplanner: interrupted after {time.monotonic() - begin:.0f} s; what was measured is kept\n")

@@ -2,6 +2,7 @@
 
 import json
 import statistics
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
@@ -71,6 +72,11 @@ class Session:
             "notes": [],
         }
 
+    @property
+    def python(self) -> str:
+        """The interpreter that was measured with last, this one at first."""
+        return str(self.document.get("python") or sys.executable)
+
     def now(self) -> str:
         """The moment, as it is stored."""
         return self._clock().isoformat(timespec="seconds")
@@ -82,8 +88,11 @@ class Session:
 
     def measure(self, python: str, *, quick: bool, seconds: float, progress: Progress) -> None:
         """The micro-benchmarks: with torch where the interpreter has it, with numpy or nothing elsewhere."""
+        found = has_torch(python)
+        if found:
+            self.document["python"] = python
         self.save()
-        if has_torch(python):
+        if found:
             command = [python, str(TORCH_BENCH), str(seconds), str(_CASE_S["quick" if quick else "full"])]
         else:
             command = [python, str(PLAIN_BENCH), str(min(seconds, _PLAIN_S))]

@@ -25,6 +25,7 @@ from planner.tui.clock import age, day
 from planner.tui.commands import EVERYWHERE, Command, bindings
 from planner.tui.core import Core, LiveCore, Ranked
 from planner.tui.panes import PANES
+from planner.tui.profile_control import ProfileControl
 from planner.tui.refresh_control import RefreshControl
 from planner.tui.screens.base import PlannerScreen
 from planner.tui.screens.dialogs import JumpScreen, TextDialog
@@ -117,6 +118,7 @@ class PlannerApp(App[None]):
         self._asking = self._ask_again = False
         self._resting: Timer | None = None
         self.refresh_control = RefreshControl(self)
+        self.profile_control = ProfileControl(self)
         for theme in themes():
             self.register_theme(theme)
         self.theme = remembered.theme
@@ -289,6 +291,19 @@ class PlannerApp(App[None]):
                 if isinstance(screen, PlannerScreen):
                     screen.prices_changed()
 
+    # Profiling this machine
+
+    def profile_moved(self) -> None:
+        """The profile has got on: the screen that shows it looks at it again."""
+        screen = self.screen
+        if isinstance(screen, PlannerScreen):
+            screen.show_profile()
+
+    def profile_ended(self) -> None:
+        """Rank anew with what was measured."""
+        self.core.prices_changed()
+        self.ask(self.values)
+
     # Commands
 
     def action_ask_again(self) -> None:
@@ -347,6 +362,7 @@ class PlannerApp(App[None]):
 
     async def action_quit(self) -> None:
         self.refresh_control.stop()
+        self.profile_control.stop()
         save_settings(Settings(self.values, self.theme, self.order.sort, self.order.group), self._directory)
         self.exit()
 

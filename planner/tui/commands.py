@@ -101,7 +101,9 @@ PRICES = (
     Command("Prices", "show or hide what is retired, unsold or too old", "o", "screen.past_too"),
 )
 MACHINE = (
-    Command("Machine", "back to the plan", "escape", "app.go('plan')", "Plan"),
+    Command("Machine", "stop the profile, or back to the plan", "escape", "screen.stop_or_leave", "Plan"),
+    Command("Machine", "measure this machine now, in half a minute", "p", "screen.profile", "Profile"),
+    Command("Machine", "edit your own machines in your editor", "e", "screen.edit_machines", "Edit"),
     Command("Machine", "look again", "r", "screen.look", "Look again"),
 )
 

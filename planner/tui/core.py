@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from planner.plan.buy_or_rent import BuyOrRent, Terms
     from planner.plan.relax import Relaxation
     from planner.plan.swept import Swept
+    from planner.tui.profiling import Profiling
     from planner.tui.sweep_form import SweepForm
     from pricing.store import Change, Reading
 
@@ -122,6 +123,10 @@ class Core(Protocol):
     def prices_changed(self) -> None: ...
 
     def machine(self) -> LocalMachine: ...
+
+    def profile_words(self) -> str: ...
+
+    def profiling(self) -> Profiling: ...
 
 
 def local_now() -> datetime:
@@ -245,6 +250,16 @@ class LiveCore:
     def prices_changed(self) -> None:
         """Read the prices anew at the next question."""
         self._world = None
+
+    def profile_words(self) -> str:
+        """What is known of this machine by measurement; '' where nothing is."""
+        profile = self._opened().local.profile
+        return "" if profile is None else f"measured: {profile.words}"
+
+    def profiling(self) -> Profiling:
+        from planner.tui.profiling import LiveProfiling
+
+        return LiveProfiling(self.machine, self._clock)
 
     def machine(self) -> LocalMachine:
         """The full look, which waits for the driver as long as it takes."""

@@ -23,6 +23,7 @@ from planner.throughput.levers import Lever
 from planner.throughput.sensitivity import Sensitivity
 from planner.tui.asked import Values, question, request
 from planner.tui.core import Alternative, Prices, Ranked
+from planner.tui.profiling import Profiling
 from planner.tui.refreshing import Refreshing
 from planner.tui.sweep_form import SweepForm
 from planner.units import GIB, Interval
@@ -30,6 +31,7 @@ from pricing.catalog import PriceSource
 from pricing.offer import InstanceType, Offer, Quarantined
 from pricing.store import Change
 from tests.tui.buying import sample_buying
+from tests.tui.profiles import SampleProfiling
 from tests.tui.refreshes import SampleRefreshing, outcomes
 from tests.tui.sweeps import sample_sweep
 
@@ -311,6 +313,12 @@ class CannedCore:
 
     def prices_changed(self) -> None:
         self.reopened += 1
+
+    def profile_words(self) -> str:
+        return ""
+
+    def profiling(self) -> Profiling:
+        return SampleProfiling()
 
     def machine(self) -> LocalMachine:
         host = HostFacts("AMD Ryzen 9 5950X 16-Core Processor", 32, 2, 64 * GIB)

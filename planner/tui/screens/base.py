@@ -54,6 +54,9 @@ class PlannerScreen(Screen[None]):
     def show_refresh(self) -> None:
         """A refresh of the prices has got on."""
 
+    def show_profile(self) -> None:
+        """A profile of this machine has got on."""
+
     def prices_changed(self) -> None:
         """A refresh has ended, and prices may be others."""
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from rich.text import Text
+from textual.app import SuspendNotSupported
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widget import Widget
 
+from planner.errors import PlannerError
+from planner.plan.config import config_path
 from planner.plan.plan import Estimate
 from planner.plan.words import EVIDENCE_MARKS, EVIDENCE_WORDS, gpus_words, machine_name
 from planner.profiler.detect import LocalMachine
@@ -19,8 +26,10 @@ from planner.tui.clock import moment
 from planner.tui.commands import MACHINE, bindings, footer
 from planner.tui.core import Ranked
 from planner.tui.screens.base import PlannerScreen
+from planner.tui.screens.dialogs import TextDialog
 from planner.tui.theme import Palette
 from planner.tui.widgets.facts_pane import FactsPane
+from planner.tui.widgets.profile_pane import profile_text
 from planner.units import GIB, UNKNOWN, format_duration, format_money, format_rate
 
 _LABEL = 12
@@ -28,9 +37,29 @@ _LABEL = 12
 
 @dataclass
 class Found(Message):
-    """The full look at this machine is done."""
+    """The full look at this machine is done; ``measured`` says what a profile knows of it, '' without one."""
 
     local: LocalMachine
+    measured: str
+
+
+EXAMPLE = """\
+[[machine]]
+name = "lab"
+place = "cluster"       # laptop, workstation or cluster
+gpu = "A100 80GB"
+count = 8               # per node
+nodes = 1
+purchase_usd = 120000   # or usd_per_hour
+"""
+
+
+def edit(path: Path, editor: str) -> None:
+    """Run the editor on the configuration; a file that is not there yet begins with an example, as a comment."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"# {line}\n" for line in EXAMPLE.splitlines()), encoding="utf-8")
+    subprocess.run([*shlex.split(editor), str(path)], check=False)
 
 
 class MachineScreen(PlannerScreen):
@@ -41,11 +70,13 @@ class MachineScreen(PlannerScreen):
     def __init__(self) -> None:
         super().__init__()
         self._local: LocalMachine | None = None
+        self._measured = ""
 
     def compose_body(self) -> Iterator[Widget]:
         with Horizontal(id="body"):
             yield FactsPane("found", "Detected")
             with Vertical():
+                yield FactsPane("profile", "Profile")
                 yield FactsPane("hour", "In this plan")
 
     def on_mount(self) -> None:
@@ -59,11 +90,48 @@ class MachineScreen(PlannerScreen):
         self.planner.in_thread(self._look, "look")
 
     def _look(self) -> None:
-        self.post_message(Found(self.planner.core.machine()))
+        core = self.planner.core
+        try:
+            words = core.profile_words()
+        except PlannerError as error:
+            words = str(error)
+        self.post_message(Found(core.machine(), words))
 
     def on_found(self, message: Found) -> None:
-        self._local = message.local
+        self._local, self._measured = message.local, message.measured
         self.refresh_content()
+
+    def action_profile(self) -> None:
+        self.planner.profile_control.start()
+
+    def action_stop_or_leave(self) -> None:
+        if not self.planner.profile_control.stop():
+            self.planner.action_go("plan")
+
+    def action_edit_machines(self) -> None:
+        """Open the configuration in the user's editor, then rank with what it says."""
+        path = config_path()
+        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+        try:
+            if not editor:
+                raise SuspendNotSupported
+            with self.app.suspend():
+                edit(path, editor)
+        except (SuspendNotSupported, OSError) as error:
+            reason = f"{error}\n\n" if str(error) else ""
+            text = Text(f"{reason}Set EDITOR, or write into {path}:\n\n{EXAMPLE}", style=self.planner.palette.text)
+            self.app.push_screen(TextDialog("Your own machines", text, "e"))
+            return
+        self.planner.core.prices_changed()
+        self.planner.ask(self.planner.values)
+
+    def show_profile(self) -> None:
+        control, palette = self.planner.profile_control, self.planner.palette
+        pane = self.query_one("#profile", FactsPane)
+        pane.border_subtitle = "Esc stops" if control.busy else "p measure now · half a minute"
+        words = self._measured or ("" if self._local is None else "Nothing was measured here yet.")
+        row = self.planner.ranked.this_machine if self.planner.ranked is not None else None
+        pane.show(profile_text(control, row, words, palette, max(pane.content_size.width, 20)))
 
     def keys(self) -> Sequence[tuple[str, str, str]]:
         return footer(MACHINE)
@@ -83,6 +151,7 @@ class MachineScreen(PlannerScreen):
         found = detected_text(self._local, palette)
         self.query_one("#found", FactsPane).show(found)
         self.query_one("#hour", FactsPane).show(plan_text(ranked, palette))
+        self.show_profile()
 
 
 def detected_text(local: LocalMachine | None, palette: Palette) -> Text:
@@ -150,7 +219,7 @@ def plan_text(ranked: Ranked | None, palette: Palette) -> Text:
     for one in described:
         _facts(text, [(machine_name(one), gpus_words(one), f"rank {one.rank}, {_time(one)}")], palette)
     if not described:
-        text.append("none are described; `gpuplanner doctor` names the file for them\n", style=palette.dim)
+        text.append("none are described; e opens the file for them\n", style=palette.dim)
     return text
 
 
