@@ -18,11 +18,6 @@ class FormChanged(Message):
 
 
 @dataclass
-class FormLeft(Message):
-    """Escape in the form: back to the table."""
-
-
-@dataclass
 class RowChosen(Message):
     """The table's cursor stands on this row; None where it has no rows."""
 

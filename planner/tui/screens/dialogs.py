@@ -39,7 +39,8 @@ class TextDialog(ModalScreen[None]):
         self.query_one(VerticalScroll).focus()
 
     def on_key(self, event: events.Key) -> None:
-        if event.key == self._opened_by:
+        # A key that was pressed before an earlier one closed this dialog may come after it.
+        if event.key == self._opened_by and self.is_current:
             event.stop()
             self.dismiss(None)
 
@@ -80,8 +81,11 @@ class JumpScreen(ModalScreen[int | None]):
 
     def on_key(self, event: events.Key) -> None:
         event.stop()
+        if not self.is_current:
+            return
         index = _LETTERS.find(event.character or "?")
         self.dismiss(index if 0 <= index < len(self._regions) else None)
 
     def on_click(self) -> None:
-        self.dismiss(None)
+        if self.is_current:
+            self.dismiss(None)

@@ -22,7 +22,7 @@ from planner.tui.clock import moment
 from planner.tui.commands import PLAN, bindings, footer
 from planner.tui.core import Ranked
 from planner.tui.drawing import TIME_TICKS_S, axis_around
-from planner.tui.messages import FormChanged, FormLeft, RowChosen, SortAsked
+from planner.tui.messages import FormChanged, RowChosen, SortAsked
 from planner.tui.screens.base import PlannerScreen
 from planner.tui.screens.dialogs import ChartScreen, TextDialog
 from planner.tui.texts import unranked_text
@@ -56,7 +56,7 @@ class PlanScreen(PlannerScreen):
 
     def compose_body(self) -> Iterator[Widget]:
         with Horizontal(id="body"):
-            yield ExperimentForm(self.planner.values)
+            yield ExperimentForm(self.planner.values, self._leave_form)
             with Vertical():
                 yield AnswerPane()
                 with Vertical(id="plans", classes="pane table-pane"):
@@ -152,10 +152,9 @@ class PlanScreen(PlannerScreen):
         self.planner.cursor_moved = False
         self.planner.ask(event.values)
 
-    @on(FormLeft)
     def _leave_form(self) -> None:
         self.query_one(ExperimentForm).remove_class("-open")
-        self.query_one(PlanTable).focus()
+        self.set_focus(self.query_one(PlanTable))
 
     @on(RowChosen)
     def _follow(self, event: RowChosen) -> None:

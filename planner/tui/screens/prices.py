@@ -239,7 +239,7 @@ class PricesScreen(PlannerScreen):
     def action_filter(self) -> None:
         entry = self.query_one(".filter", Input)
         entry.add_class("-open")
-        entry.focus()
+        self.set_focus(entry)
 
     @on(Input.Changed, ".filter")
     def _filtered(self, event: Input.Changed) -> None:

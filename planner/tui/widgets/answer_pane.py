@@ -69,7 +69,7 @@ def answer_text(ranked: Ranked | None, problem: str, palette: Palette, width: in
 def _recommended(ranked: Ranked, row: Estimate, palette: Palette, width: int) -> Text:
     """The first line in the richest wording that has room: which machine and where, when, for how much, how sure."""
     strong = f"bold {palette.strong}"
-    name, gpus, bought = called(row, short=False), gpus_words(row), PURCHASE_WORDS.get(row.purchase, row.purchase)
+    name, gpus, bought = called(row, short=False), gpus_words(row), _bought(row)
     ready = moment(row.finish_at, ranked.plan.generated_at)
     cost = format_money(row.cost_usd.p50 if row.cost_usd else None)
     full, plain, brief = _sure(ranked, row, palette)
@@ -102,6 +102,10 @@ def called(row: Estimate, *, short: bool) -> str:
     return f"{name} in {where}" if where else name
 
 
+def _bought(row: Estimate) -> str:
+    return PURCHASE_WORDS.get(row.purchase, row.purchase.replace("_", " "))
+
+
 def _sure(ranked: Ranked, row: Estimate, palette: Palette) -> tuple[Text, Text, Text]:
     """'takes 22h00, 99 % sure to meet both limits', without the limits, and '22h00, 99 % sure'."""
     limits = ranked.question.limits
@@ -128,7 +132,7 @@ def _alternative(ranked: Ranked, palette: Palette, width: int) -> Text:
     ready, cost = moment(row.finish_at, now), format_money(row.cost_usd.p50 if row.cost_usd else None)
     worth = f"If an hour is worth {'more' if other.sooner else 'less'} than {format_money(other.hour_value_usd)} to you"
     than = "Sooner" if other.sooner else "Cheaper"
-    bought = PURCHASE_WORDS.get(row.purchase, row.purchase)
+    bought = _bought(row)
     wordings = (
         f"{worth}: {called(row, short=False)} ({bought}), ready {ready} for {cost}.",
         f"{worth}: {called(row, short=True)}, {ready} for {cost}.",

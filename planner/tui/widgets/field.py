@@ -5,7 +5,6 @@ from functools import cache
 from typing import ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
-from textual.message import Message
 from textual.widgets import Input
 
 from planner.experiment.resolve import OPTIMIZERS, PRECISIONS
@@ -81,21 +80,15 @@ class FieldInput(Input):
         Binding("escape", "leave", show=False),
     ]
 
-    class Stepped(Message):
-        """An arrow key: ``by`` is -1 or 1."""
-
-        def __init__(self, field: "FieldInput", by: int) -> None:
-            super().__init__()
-            self.field = field
-            self.by = by
-
-    class Left(Message):
-        """Escape."""
-
-    def __init__(self, field: Field, value: str) -> None:
+    def __init__(
+        self, field: Field, value: str, step: Callable[["FieldInput", int], None], leave: Callable[[], None]
+    ) -> None:
+        """``step`` goes to the field before (-1) or behind (1), ``leave`` out of the form: both at once, and not by a
+        message, so that what is typed next goes where it is meant to."""
         super().__init__(value, placeholder=field.empty, id=f"field-{field.key}", compact=True, select_on_focus=True)
         self.field = field
         self.tooltip = field.help
+        self._step, self._leave = step, leave
 
     @property
     def help_text(self) -> str:
@@ -107,7 +100,7 @@ class FieldInput(Input):
         )
 
     def action_step(self, by: int) -> None:
-        self.post_message(self.Stepped(self, by))
+        self._step(self, by)
 
     def action_leave(self) -> None:
-        self.post_message(self.Left())
+        self._leave()

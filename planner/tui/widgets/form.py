@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from rich.text import Text
 from textual import events, on
@@ -12,7 +12,7 @@ from textual.widgets import Input, Static
 
 from planner.errors import UnknownNameError
 from planner.tui.asked import Values
-from planner.tui.messages import FormChanged, FormLeft
+from planner.tui.messages import FormChanged
 from planner.tui.theme import Palette
 from planner.tui.widgets.completions import Completions
 from planner.tui.widgets.field import FIELDS, FieldInput
@@ -24,12 +24,14 @@ _LABEL_WIDTH = 10
 class ExperimentForm(VerticalScroll, can_focus=False):
     """Fields under their sections, then what they resolve to."""
 
-    def __init__(self, values: Values) -> None:
+    def __init__(self, values: Values, leave: Callable[[], None]) -> None:
+        """``leave`` is what follows when a person is done with it."""
         super().__init__(id="form", classes="pane")
         self.border_title = "Experiment"
         self.border_subtitle = "f edit"
+        self._leave = leave
         self._typed: set[str] = set()
-        self._entries = [FieldInput(field, values.get(field.key, "")) for field in FIELDS]
+        self._entries = [FieldInput(field, values.get(field.key, ""), self._stepped, self._left) for field in FIELDS]
         self._known = self.values
         self._painted: Palette | None = None
 
@@ -85,7 +87,8 @@ class ExperimentForm(VerticalScroll, can_focus=False):
             entry.set_class(entry.field.key == key, "-invalid")
 
     def focus_first(self) -> None:
-        self._entries[0].focus()
+        """At once: what is typed next is meant for the form."""
+        self.screen.set_focus(self._entries[0])
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
@@ -118,22 +121,18 @@ class ExperimentForm(VerticalScroll, can_focus=False):
                 if "epochs" not in self._typed:
                     self.query_one("#field-epochs", FieldInput).value = ""
 
-    @on(FieldInput.Stepped)
-    def _stepped(self, event: FieldInput.Stepped) -> None:
-        event.stop()
+    def _stepped(self, field: FieldInput, by: int) -> None:
         if self._completions.is_open:
-            self._completions.move(event.by)
+            self._completions.move(by)
             return
         entries = self._entries
-        entries[(entries.index(event.field) + event.by) % len(entries)].focus()
+        self.screen.set_focus(entries[(entries.index(field) + by) % len(entries)])
 
-    @on(FieldInput.Left)
-    def _left(self, event: FieldInput.Left) -> None:
-        event.stop()
+    def _left(self) -> None:
         if self._completions.is_open:
             self._completions.close()
         else:
-            self.post_message(FormLeft())
+            self._leave()
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
@@ -142,7 +141,7 @@ class ExperimentForm(VerticalScroll, can_focus=False):
         if self._completions.is_open:
             self._completions.take()
         else:
-            self.post_message(FormLeft())
+            self._leave()
 
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:
         self._completions.close()
