@@ -1,7 +1,5 @@
 """The plan as one HTML page to send to somebody: no script, nothing loaded from elsewhere, light and dark."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from html import escape
 from typing import NamedTuple

@@ -114,7 +114,22 @@ def test_csv_and_markdown(run: Run) -> None:
     flags = ("--grid", "seed=1..2", "--pool", "workstation")
     rows = list(csv.DictReader(io.StringIO(run(*SWEEP, *flags, "-o", "csv").out)))
     assert [row["name"] for row in rows] == ["seed=1", "seed=2"]
-    assert "| pool |" in run(*SWEEP, *flags, "-o", "markdown").out
+    markdown = run(*SWEEP, *flags, *POOL, "-o", "markdown").out
+    assert "| pool |" in markdown
+    assert "```text" in markdown
+
+
+def test_a_card_that_nobody_has_or_rents_is_taken_as_one_might_buy_it(run: Run) -> None:
+    (machine,) = run(*SWEEP, "--grid", "seed=1..2", "--pool", "GTX 1080 Ti", "-o", "json").record["machines"]
+    assert machine["hypothetical"]
+    assert {part["name"] for part in machine["cost_parts"]} == {"electricity", "amortisation"}
+
+
+def test_a_machine_too_small_for_the_first_experiment_runs_the_others(run: Run) -> None:
+    flags = ("--grid", "img_size=224", "--grid", "batch_size=1024,32", "--grid", "grad_accum_steps=1")
+    result = run(*SWEEP, *flags, "--pool", "aws:g6.xlarge:on_demand", "--pool", "cluster", "-o", "json").record
+    by_name = {machine["name"]: machine["experiments"] for machine in result["machines"]}
+    assert 0 not in by_name["g6.xlarge"]
 
 
 def test_a_file_plans_the_sweep_and_flags_win_over_it(run: Run, tmp_path: Path) -> None:
@@ -142,6 +157,8 @@ def test_without_arguments_there_is_a_sweep_of_eight(run: Run) -> None:
         ((*SWEEP, "--max-rentals", "-1"), "--max-rentals"),
         ((*SWEEP, "--pool", "aws:g6e.2xlarge", "--max-rentals", "0"), "leaves out"),
         ((*SWEEP, "-f", "/nonexistent.toml"), "cannot read the sweep"),
+        ((*SWEEP, "--pool", "aws:inf1.xlarge"), "cannot be in the pool"),
+        ((*SWEEP, "--pool", "kaggle:T4x2"), "session by session"),
         (("sweep", "-m", "llama-3-8b", "--tokens", "1M", "--pool", "RTX 3060", "--offline"), "fits on no machine"),
     ],
 )
