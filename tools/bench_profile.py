@@ -1,8 +1,8 @@
 """How well the profile predicts this machine's training steps: the bars of docs/profile.md, measured.
 
-Every repetition makes a quick profile, trains each model for a few steps right after it, and compares; then it measures
-resnet18 in earnest and compares the two networks that it should tell about. Prediction and truth are minutes apart, so
-that a machine that others use as well disturbs both alike.
+Every repetition trains each model for a few steps, makes a quick profile, and trains each again; then the same around a
+run of resnet18 for the two networks that it should tell about. A machine that others use as well, or whose clock
+drifts, then disturbs prediction and truth alike.
 
 usage: python tools/bench_profile.py [--python PATH] [--repetitions 3] [--steps 4]
 """
@@ -72,36 +72,41 @@ def now() -> datetime:
 
 
 def repetition(python: str, steps: int, ratios: dict[str, list[float]]) -> None:
+    """Truth, profile, truth: what drifts on the machine meanwhile falls on both sides of the prediction alike."""
     local = quick_look(None, wait_s=None)
     with tempfile.TemporaryDirectory() as folder:
-        path, other = Path(folder, "profile.json"), Path(folder, "truth.json")
-        session = Session(local, path, now)
+        path = Path(folder, "profile.json")
+        session, truth = Session(local, path, now), Session(local, Path(folder, "truth.json"), now)
+
+        def measured(models: Sequence[Model]) -> list[float]:
+            return [measured_s(truth, python, model, steps) for model in models]
+
+        before = measured(MODELS)
         begin = time.monotonic()
         session.measure(python, quick=True, seconds=QUICK_S, progress=lambda *_: None)
         print(f"quick profile: {time.monotonic() - begin:.1f} s")
-        truth = Session(local, other, now)
-        for model in MODELS:
-            compare(
-                f"{model[0]} after --quick",
-                predicted_s(local, path, model, runs=False),
-                truth,
-                python,
-                model,
-                steps,
-                ratios,
-            )
+        predicted = [predicted_s(local, path, model, runs=False) for model in MODELS]
+        compare("after --quick", MODELS, predicted, before, measured(MODELS), ratios)
+
+        before = measured(FROM_RESNET18)
         measured_s(session, python, MODELS[0], max(steps, 8))
-        for model in FROM_RESNET18:
-            name = f"{model[0]} after -m resnet18"
-            compare(name, predicted_s(local, path, model, runs=True), truth, python, model, steps, ratios)
+        predicted = [predicted_s(local, path, model, runs=True) for model in FROM_RESNET18]
+        compare("after -m resnet18", FROM_RESNET18, predicted, before, measured(FROM_RESNET18), ratios)
 
 
 def compare(
-    name: str, predicted: float, truth: Session, python: str, model: Model, steps: int, ratios: dict[str, list[float]]
+    when: str,
+    models: Sequence[Model],
+    predicted: Sequence[float],
+    before: Sequence[float],
+    after: Sequence[float],
+    ratios: dict[str, list[float]],
 ) -> None:
-    measured = measured_s(truth, python, model, steps)
-    ratios.setdefault(name, []).append(predicted / measured)
-    print(f"  {name:28} predicted {predicted:6.3f} s, measured {measured:6.3f} s: {predicted / measured - 1:+.1%}")
+    for model, forecast, *truths in zip(models, predicted, before, after, strict=True):
+        name = f"{model[0]} {when}"
+        ratios.setdefault(name, []).append(forecast / statistics.fmean(truths))
+        spread = ", ".join(f"{seconds:.3f}" for seconds in truths)
+        print(f"  {name:28} predicted {forecast:6.3f} s, measured {spread} s: {ratios[name][-1] - 1:+.1%}", flush=True)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -116,7 +121,7 @@ def main(argv: Sequence[str]) -> int:
     missed = False
     print(f"\n{'':30}median error   lowest  highest  bar")
     for name, values in ratios.items():
-        limit = LIMIT_FROM_RESNET18 if "resnet18" in name and name.startswith(("resnet34", "resnet50")) else LIMIT
+        limit = LIMIT_FROM_RESNET18 if name.endswith("-m resnet18") else LIMIT
         middle = statistics.median(values) - 1.0
         missed = missed or abs(middle) > limit
         print(f"{name:30}{middle:>+12.1%} {min(values) - 1:>+8.1%} {max(values) - 1:>+8.1%}  {limit:.0%}")

@@ -84,18 +84,18 @@ def _measure(arguments: argparse.Namespace, path: Path) -> int:
     seconds = arguments.max_seconds or (QUICK_S if arguments.quick else FULL_S)
     python = arguments.python or session.python
     bars = ProgressBars()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what is measured is stopped and kept as on Ctrl-C
     begin = time.monotonic()
 
     def progress(name: str, done: int, total: int | None) -> None:
-        bars.update(name, done, total, "measurements" if arguments.model is None else "steps")
+        bars.update(name.partition(":")[0], done, total, "measurements" if arguments.model is None else "steps")
 
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # stop and keep what is measured, as on Ctrl-C
     try:
         if arguments.model is not None:
             session.train(_wanted(arguments), python, arguments.max_seconds or TRAINING_S, progress)
         else:
-            session.measure(python, quick=arguments.quick, seconds=seconds - HOST_S, progress=progress)
-            session.measure_host(python, progress)
+            session.measure(python, quick=arguments.quick, seconds=max(0.5, seconds - HOST_S), progress=progress)
+            session.measure_host(python, seconds - (time.monotonic() - begin), progress)
             if arguments.sustained:
                 left_s = SUSTAINED_S if arguments.max_seconds is None else seconds - (time.monotonic() - begin)
                 session.sustain(python, min(SUSTAINED_S, left_s), progress)
@@ -103,6 +103,8 @@ def _measure(arguments: argparse.Namespace, path: Path) -> int:
         bars.close()
         sys.stderr.write(f"gpuplanner: interrupted after {time.monotonic() - begin:.0f} s; what was measured is kept\n")
         return EXIT_INTERRUPTED
+    finally:
+        signal.signal(signal.SIGTERM, before)
     bars.close()
     return _show(path, arguments.output)
 

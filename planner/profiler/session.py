@@ -126,16 +126,18 @@ class Session:
                     self._derive()
                     self.save()
 
-    def measure_host(self, python: str, progress: Progress) -> None:
-        """The disk under the working directory, and decoding of images."""
-        progress("disk: read", 0, 2)
+    def measure_host(self, python: str, seconds: float, progress: Progress) -> None:
+        """The disk under the working directory, and decoding of images; nothing where there is no time left."""
+        if seconds < _DECODE_S:
+            return
+        progress("host: disk", 0, 2)
         self.document["host"]["disk_bytes_per_s"] = read_rate(Path.cwd())
-        progress("CPU: decode images", 1, 2)
-        with closing(lines_of([python, str(DECODE_BENCH), str(_DECODE_S)], _PLAIN_S)) as lines:
+        progress("host: images decoded", 1, 2)
+        with closing(lines_of([python, str(DECODE_BENCH), str(_DECODE_S)], seconds)) as lines:
             for line in lines:
                 if line["kind"] == "decode":
                     self.document["host"]["decode_images_per_s_per_core"] = line["images_per_s_per_core"]
-        progress("CPU: decode images", 2, 2)
+        progress("host: images decoded", 2, 2)
         self.save()
 
     def _device(self, line: dict[str, Any]) -> dict[str, Any]:

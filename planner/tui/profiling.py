@@ -54,4 +54,4 @@ class LiveProfiling:
         session.look(local)
         python = session.python if os.path.exists(session.python) else sys.executable
         session.measure(python, quick=True, seconds=QUICK_S - HOST_S, progress=told)
-        session.measure_host(python, told)
+        session.measure_host(python, HOST_S, told)
