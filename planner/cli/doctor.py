@@ -14,6 +14,9 @@ from planner.cli.table import styled, use_color
 from planner.errors import InputError, PlannerError
 from planner.hardware.catalog import accelerators
 from planner.plan.config import config_path, load_config
+from planner.profiler.detect import quick_look
+from planner.profiler.full_look import full_look
+from planner.profiler.local_facts import GpuDetail
 from planner.profiler.this_machine import cache_directory, find_this_machine, store_path
 from planner.units import format_bytes
 from planner.workloads.catalog import model_index
@@ -84,10 +87,32 @@ def _machine() -> Iterator[tuple[bool | None, str, str]]:
     cpu = machine.cpu.name if machine.cpu else "unknown CPU"
     yield True, "this machine", f"{local.place}: {device}"
     yield True, "", f"{cpu}, {machine.vcpus:g} vCPUs, {format_bytes(machine.ram_bytes)} of memory"
-    for note in local.notes:
+    looked = quick_look(cache_directory(), wait_s=None)
+    full = full_look(looked)
+    for note in (*local.notes, *full.sentences):
         yield None, "", note
+    for number, detail in enumerate(full.details):
+        yield True, "", f"GPU {number}: {_gpu_words(detail)}"
+    if full.disk:
+        yield True, "", f"disk: {full.disk}"
     directory = cache_directory()
     yield None, "cache", f"{directory}" if directory else "no directory for it: nothing is cached"
+
+
+def _gpu_words(detail: GpuDetail) -> str:
+    """What the driver says besides name and memory; what it does not say is left out."""
+    words = []
+    if detail.clock_hz is not None:
+        words.append(f"{detail.clock_hz / 1e6:.0f} MHz")
+    if detail.compute_capability is not None:
+        words.append("compute capability {}.{}".format(*detail.compute_capability))
+    if detail.pcie_generation is not None and detail.pcie_width is not None:
+        words.append(f"PCIe {detail.pcie_generation} x{detail.pcie_width}")
+    if detail.links:
+        words.append(f"{detail.links} NVLinks")
+    if detail.ecc is not None:
+        words.append(f"ECC {'on' if detail.ecc else 'off'}")
+    return ", ".join(words) or "the driver says no more"
 
 
 def _config() -> tuple[bool, str, str]:

@@ -8,6 +8,7 @@ from planner.profiler.detect import LocalMachine, Sources
 from planner.profiler.linux_host import Tree
 from planner.profiler.local_facts import GpuDetail
 from planner.profiler.nvml import read_details
+from planner.profiler.vendor_tools import VendorGpu, vendor_gpus
 
 _MOST_USED_BYTES = 1.0 * GIB
 _MOST_BUSY_SHARE = 0.1
@@ -34,20 +35,33 @@ def full_look(local: LocalMachine, sources: Sources | None = None) -> FullLook:
         finally:
             nvml.close()
     tree = Tree(sources.root)
-    sentences = [*_of_gpus(local, details), *_of_host(local, tree)]
+    others = vendor_gpus(sources.run, sources.platform) if not details else ()
+    sentences = [*_of_gpus(details), *_of_others(others), *_of_host(local, tree)]
     return FullLook(details, disk_kind(tree), tuple(sentences))
 
 
-def _of_gpus(local: LocalMachine, details: tuple[GpuDetail, ...]) -> Iterator[str]:
+def _of_gpus(details: tuple[GpuDetail, ...]) -> Iterator[str]:
     for number, detail in enumerate(details):
-        if (detail.busy_share or 0.0) > _MOST_BUSY_SHARE or (detail.used_bytes or 0.0) > _MOST_USED_BYTES:
-            busy = "" if detail.busy_share is None else f", busy {detail.busy_share:.0%} of the time"
-            used = "" if detail.used_bytes is None else f", {detail.used_bytes / GIB:.1f} GiB taken"
-            yield f"GPU {number} is in use by another process{busy}{used}: measuring it now would measure both"
+        yield from _in_use(f"GPU {number}", detail.busy_share, detail.used_bytes)
         if detail.mig:
             yield f"GPU {number} is partitioned (MIG)"
         if detail.pcie_width is not None and detail.pcie_width < _PCIE_USUAL_WIDTH:
             yield f"GPU {number} has {detail.pcie_width} PCIe lanes of generation {detail.pcie_generation or '?'}"
+
+
+def _of_others(gpus: tuple[VendorGpu, ...]) -> Iterator[str]:
+    for gpu in gpus:
+        limit = "" if gpu.power_limit_w is None else f", limited to {gpu.power_limit_w:.0f} W"
+        cores = "" if gpu.cores is None else f" with {gpu.cores} cores"
+        yield f"its maker's tool shows {gpu.name}{cores}{limit}"
+        yield from _in_use(gpu.name, gpu.busy_share, gpu.used_bytes)
+
+
+def _in_use(name: str, busy_share: float | None, used_bytes: float | None) -> Iterator[str]:
+    if (busy_share or 0.0) > _MOST_BUSY_SHARE or (used_bytes or 0.0) > _MOST_USED_BYTES:
+        busy = "" if busy_share is None else f", busy {busy_share:.0%} of the time"
+        used = "" if used_bytes is None else f", {used_bytes / GIB:.1f} GiB taken"
+        yield f"{name} is in use by another process{busy}{used}: measuring it now would measure both"
 
 
 def _of_host(local: LocalMachine, tree: Tree) -> Iterator[str]:

@@ -18,7 +18,7 @@ DESK = {"proc/cpuinfo": trees.RYZEN_5950X}
 
 
 def look(root: str, nvml: Nvml | None) -> tuple[LocalMachine, Sources]:
-    sources = Sources("linux", root, {}, 8, lambda: nvml)
+    sources = Sources("linux", root, {}, 8, lambda: nvml, run=lambda command: "")
     return quick_look(None, sources, wait_s=None), sources
 
 
@@ -71,6 +71,14 @@ def test_a_busy_gpu_is_said(desk: str) -> None:
     assert any(
         sentence.startswith("GPU 1 is in use by another process, busy 98% of the time") for sentence in sentences
     )
+
+
+def test_what_amds_tool_shows_is_said(desk: str) -> None:
+    answer = '{"card0": {"Card Series": "AMD Instinct MI210", "GPU use (%)": "97"}}'
+    sources = Sources("linux", desk, {}, 8, lambda: None, run=lambda command: answer)
+    sentences = full_look(quick_look(None, sources, wait_s=None), sources).sentences
+    assert sentences[0] == "its maker's tool shows AMD Instinct MI210"
+    assert sentences[1].startswith("AMD Instinct MI210 is in use by another process, busy 97% of the time")
 
 
 def test_eight_lanes_are_said(desk: str) -> None:
