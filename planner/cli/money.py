@@ -17,6 +17,16 @@ class Currency(NamedTuple):
         text = format_money(usd * self.per_usd)
         return text if self.code == "USD" else f"{text.removeprefix('$')} {self.code}"
 
+    def hundredths(self, usd: float) -> int:
+        """Cents, or the other currency's hundredths: what lines are rounded to before they are added."""
+        return round(usd * self.per_usd * 100)
+
+    def exact(self, hundredths: int) -> str:
+        """Like ``show``, to the hundredth whatever the size: bills must add up where they are read."""
+        amount = f"{abs(hundredths) / 100:,.2f}"
+        sign = "−" if hundredths < 0 else ""
+        return f"{sign}${amount}" if self.code == "USD" else f"{sign}{amount} {self.code}"
+
 
 def parse_currency(text: str | None) -> Currency:
     """'EUR=0.92' is 0.92 euros a dollar. Raises InputError."""

@@ -136,7 +136,7 @@ def _chart(swept: Swept, currency: Currency, width: int) -> list[str]:
     name_width = min(22, max(len(name) for name, _, _ in heads))
     gpu_width = min(20, max(len(gpus) for _, gpus, _ in heads)) if width >= 90 else 0
     bills = [_bill(track, currency) for track in plan.tracks]
-    total = currency.show(plan.cost_usd.p50)
+    total = currency.exact(sum(currency.hundredths(usd) for usd in _amounts(plan)))
     money_width = max(map(len, (*bills, total)))
     left = name_width + 1 + (gpu_width + 1 if gpu_width else 0) + 5
     bar_width = max(_LEAST_BAR, width - left - money_width - 1)
@@ -144,13 +144,13 @@ def _chart(swept: Swept, currency: Currency, width: int) -> list[str]:
 
     def row(name: str, gpus: str, buy: str, middle: str, money: str) -> str:
         gpu_cell = f"{shorten(gpus, gpu_width):{gpu_width}} " if gpu_width else ""
-        head = f"{shorten(name, name_width):{name_width}} {gpu_cell}{buy:4} "
+        head = f"{gantt.short_name(name, name_width):{name_width}} {gpu_cell}{buy:4} "
         return f"{head}{middle:{bar_width}} {money:>{money_width}}".rstrip()
 
     lines = [" " * left + gantt.axis_line(span_s, bar_width, swept.started_at)]
     for (name, gpus, buy), track, bill in zip(heads, plan.tracks, bills, strict=True):
         lines.append(row(name, gpus, buy, gantt.bar(track, span_s, bar_width, deadline_s), bill))
-    paid = [row(part.name, "", "", "", f"−{currency.show(abs(part.usd or 0.0))}") for part in plan.credits]
+    paid = [row(part.name, "", "", "", currency.exact(currency.hundredths(part.usd or 0.0))) for part in plan.credits]
     return [*lines, *paid, row("sum", "", "", "", total)]
 
 
@@ -165,7 +165,12 @@ def _bill(track: Track, currency: Currency) -> str:
     if not track.used:
         return "idle"
     unknown = any(part.usd is None for part in track.cost_parts)
-    return currency.show(track.cost_usd) + ("?" if unknown else "")
+    return currency.exact(currency.hundredths(track.cost_usd)) + ("?" if unknown else "")
+
+
+def _amounts(plan: SweepPlan) -> list[float]:
+    """The lines that the sum is of."""
+    return [*(track.cost_usd for track in plan.tracks), *(part.usd or 0.0 for part in plan.credits)]
 
 
 def _tables(swept: Swept, currency: Currency, max_rows: int) -> list[tuple[str, tuple[Column, ...], list[list[str]]]]:

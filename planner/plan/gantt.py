@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from planner.plan.sweep import SweepPlan, Track
-from planner.units import format_duration
 
 SETUP, TAIL, IDLE, LIMIT = "░", "·", " ", "┊"
 BLOCKS = ("█", "▓")
@@ -67,6 +66,10 @@ def _marked(cells: list[str], deadline_s: float | None, span_s: float) -> Sequen
     return cells
 
 
-def end_words(track: Track) -> str:
-    """When the machine is through, after the start."""
-    return format_duration(track.end_s.p50) if track.used else "not used"
+def short_name(name: str, width: int) -> str:
+    """A machine's name in ``width`` cells; of one too long the number of the copy stays."""
+    base, mark, copy = name.rpartition(" #")
+    if len(name) <= width or not mark:
+        return name if len(name) <= width else name[: width - 1] + "…"
+    kept = width - len(copy) - 3
+    return f"{base[:kept]}…{mark}{copy}"

@@ -9,6 +9,7 @@ import pytest
 from planner.cli.sweep_file import read_sweep
 from planner.errors import InputError
 from planner.experiment.resolve import ExperimentRequest
+from planner.plan.gantt import short_name
 from planner.plan.sweep_grid import Axis, free_names, parse_axis, variants
 from planner.plan.sweep_pool import PoolEntry, parse_entry
 
@@ -138,6 +139,15 @@ def test_a_bad_file_is_one_sentence_with_its_name(tmp_path: Path, text: str, wor
     with pytest.raises(InputError, match=words) as caught:
         read_sweep(str(path))
     assert "sweep.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "short"),
+    [("desk", 6, "desk"), ("g6e.xlarge #12", 12, "g6e.xla… #12"), ("workstation", 6, "works…")],
+)
+def test_a_long_name_keeps_the_number_of_its_copy(name: str, width: int, short: str) -> None:
+    assert short_name(name, width) == short
+    assert len(short) <= width
 
 
 def test_unreadable_files_are_said(tmp_path: Path) -> None:

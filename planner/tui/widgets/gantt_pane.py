@@ -18,7 +18,6 @@ from planner.plan.words import BUY_WORDS
 from planner.tui.clock import moment
 from planner.tui.drawing import fitted
 from planner.tui.theme import Palette
-from planner.units import format_money
 
 _NAME, _GPUS = 16, 14
 _NARROW = 90
@@ -74,7 +73,7 @@ def gantt_text(swept: Swept, palette: Palette, width: int, height: int) -> Text:
     cells = max(_LEAST_BAR, width - left - 1)
     lines = [Text(" " * left + gantt.axis_line(span_s, cells, swept.started_at), style=palette.dim)]
     for track in plan.tracks:
-        head = Text(f"{fitted(track.machine.name, _NAME):<{_NAME}} ", style=palette.text)
+        head = Text(f"{gantt.short_name(track.machine.name, _NAME):<{_NAME}} ", style=palette.text)
         if middle and roomy:
             words = machine_words(track.machine.candidate)
             head.append(f"{fitted(words, middle):<{middle}} ", style=palette.dim)
@@ -94,14 +93,19 @@ def _purchase(track: Track, palette: Palette) -> Text:
     if not track.used:
         return line.append("not used", style=palette.faint)
     unknown = any(part.usd is None for part in track.cost_parts)
-    return line.append(format_money(track.cost_usd) + ("?" if unknown else ""), style=palette.dim)
+    return line.append(_exact(track.cost_usd) + ("?" if unknown else ""), style=palette.dim)
+
+
+def _exact(usd: float) -> str:
+    """To the cent whatever the size: the lines must add up to the sum."""
+    return f"${usd:,.2f}"
 
 
 def _sum(plan: SweepPlan, swept: Swept, palette: Palette) -> Text:
     paid = sum(part.usd or 0.0 for part in plan.credits)
-    line = Text("sum  ", style=palette.faint).append(format_money(plan.cost_usd.p50), style=f"bold {palette.strong}")
+    line = Text("sum  ", style=palette.faint).append(_exact(plan.cost_usd.p50), style=f"bold {palette.strong}")
     if paid:
-        line.append(f" after {format_money(-paid)} of credits", style=palette.dim)
+        line.append(f" after {_exact(-paid)} of credits", style=palette.dim)
     ends = moment(swept.started_at + timedelta(seconds=plan.makespan_s.p50), swept.started_at)
     return line.append(f"   ends {ends}", style=palette.dim)
 
