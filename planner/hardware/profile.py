@@ -23,13 +23,15 @@ class MeasuredRates(NamedTuple):
 
     ``launch_s`` is what one operation costs that does nothing. ``held_s_per_byte`` is what the system takes to hand
     out memory that a step holds: activations and gradients. All classes but those of the records are parts of some:
-    'gelu' and 'dropout' of a transformer's elementwise operations.
+    'gelu' and 'dropout' of a transformer's elementwise operations. ``surroundings`` is ln(predicted / measured) of a
+    small network by its kind: what operations take inside a step more than alone.
     """
 
     classes: Mapping[str, ClassRate]
     updates: Mapping[str, UpdateRate]
     launch_s: float | None = None
     held_s_per_byte: float | None = None
+    surroundings: Mapping[str, float] = {}
 
 
 class TrainingRun(NamedTuple):

@@ -67,6 +67,7 @@ def _rates(stored: Mapping[str, Any]) -> MeasuredRates:
         {name: UpdateRate(*pair) for name, pair in stored["updates"].items()},
         stored["launch_s"],
         stored["held_s_per_byte"],
+        stored.get("surroundings", {}),
     )
 
 
@@ -77,6 +78,7 @@ def rates_document(rates: MeasuredRates) -> dict[str, Any]:
         "updates": {name: list(rate) for name, rate in rates.updates.items()},
         "launch_s": rates.launch_s,
         "held_s_per_byte": rates.held_s_per_byte,
+        "surroundings": dict(rates.surroundings),
     }
 
 

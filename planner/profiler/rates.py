@@ -18,7 +18,7 @@ Measurement = Mapping[str, Any]
 # A rate may lie a little above every rate that was reached: each measurement is limited by the other one as well.
 _HEADROOM = (1.0, 1.1, 1.25)
 _UPDATE = "update "
-_NO_CLASS = ("launch", "held", "rewritten", "zeros")
+_NO_CLASS = ("launch", "held", "rewritten", "zeros", "probe")
 
 
 def rates_of(measurements: Sequence[Measurement], share_left: float = 1.0) -> MeasuredRates:
@@ -39,7 +39,8 @@ def rates_of(measurements: Sequence[Measurement], share_left: float = 1.0) -> Me
         rate = _update_rate(rows) if name.startswith(_UPDATE) else None
         if rate is not None:
             updates[name.removeprefix(_UPDATE)] = rate
-    return MeasuredRates(classes, updates, _launch_s(by_class.get("launch", ())), _held_s_per_byte(by_class))
+    rates = MeasuredRates(classes, updates, _launch_s(by_class.get("launch", ())), _held_s_per_byte(by_class))
+    return rates._replace(surroundings=_surroundings(rates, by_class.get("probe", ())))
 
 
 def class_rate(rows: Sequence[Measurement]) -> ClassRate:
@@ -52,6 +53,31 @@ def class_rate(rows: Sequence[Measurement]) -> ClassRate:
     candidates = ((flops, moved) for flops in flops_rates for moved in byte_rates)
     flops, moved = min(candidates, key=lambda pair: _misfit(rows, *pair))
     return ClassRate(flops, moved)
+
+
+def _surroundings(rates: MeasuredRates, probes: Sequence[Measurement]) -> dict[str, float]:
+    """ln(predicted / measured) of each probe whose every class was measured, by its kind of network."""
+    found = {}
+    for probe in probes:
+        seconds = predicted_s(rates, probe)
+        if seconds is not None:
+            found[probe["phase"]] = math.log(seconds / probe["seconds"])
+    return found
+
+
+def predicted_s(rates: MeasuredRates, probe: Measurement) -> float | None:
+    """Seconds of the probe's step at the rates of its classes; None where one of them was not measured."""
+    update = rates.updates.get(probe["optimizer"])
+    if update is None or rates.launch_s is None or rates.held_s_per_byte is None:
+        return None
+    total: float = probe["parameters"] * update.parameter_s + probe["held_bytes"] * rates.held_s_per_byte
+    for op_class, flops, moved, kernels in probe["rows"]:
+        rate = rates.classes.get(op_class)
+        if rate is None:
+            return None
+        total += max(flops / (rate.flops_per_s or math.inf), moved / (rate.bytes_per_s or math.inf))
+        total += kernels * rates.launch_s
+    return total
 
 
 def _warm(rate: ClassRate, share_left: float) -> ClassRate:

@@ -28,15 +28,15 @@ from planner.profiler.rates import rates_of
 Progress = Callable[[str, int, int | None], None]
 """Told what is measured, how many of the measurements are done, and how many there will be."""
 
-QUICK_S = 27.0
+QUICK_S = 29.0
 FULL_S = 120.0
 TRAINING_S = 60.0
 SUSTAINED_S = 60.0
-_CASE_S = {"quick": 0.1, "full": 0.5}
+_CASE_S = {"quick": 0.06, "full": 0.5}
 _PLAIN_S = 6.0
-_DECODE_S = 1.0
+_DECODE_S = 0.6
 _IDENTITY = ("name", "op_class", "phase")
-HOST_S = 3.0
+HOST_S = 2.0
 """What the disk and decoding take, about."""
 # Importing torch and taking the steps that are not counted.
 _TRAINING_START_S = 10.0

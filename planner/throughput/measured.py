@@ -41,6 +41,17 @@ _CORE_CLASSES = {"mm", "conv", "ew"}
 _TRANSFORMER_ELEMENTWISE = {"gelu": 32 / 74, "dropout": 18 / 74, "ew": 24 / 74}
 _WITH_COSTLY_ELEMENTWISE = ("transformer", "hybrid")
 
+# Whose surroundings a network's operations have; dense networks are products like a transformer's.
+_PROBES_OF_KIND = {
+    "convolutional": ("convolutional",),
+    "grouped": ("convolutional",),
+    "depthwise": ("depthwise",),
+    "hybrid": ("convolutional", "transformer"),
+    "transformer": ("transformer",),
+    "dense": ("transformer",),
+    "recurrent": ("recurrent",),
+}
+
 # Optimizers that are not measured themselves: the measured one with as many passes over as many moments.
 _MEASURED_LIKE: Mapping[Optimizer, str] = {"adam": "adamw", "lamb": "adamw", "adamw8bit": "adamw", "adafactor": "adamw"}
 
@@ -143,6 +154,8 @@ def measured_calibration(shipped: Calibration, measured: MeasuredHere, experimen
         "optimizer_bandwidth_share": _optimizer_share(rates, experiment.optimizer, bandwidth, shipped),
     }
     prior = dict.fromkeys(shipped.offsets["prior_sd"], 0.0) | _PRIOR_SD
+    surroundings = _surroundings(rates, kind_of(experiment.workload))
+    effects = {} if surroundings is None else {"architecture": {"cpu": (surroundings, _PRIOR_SD["architecture"])}}
     tiers = {
         **shipped.intervals["tiers"],
         "rates_measured_here": _RATES_ONLY,
@@ -152,9 +165,15 @@ def measured_calibration(shipped: Calibration, measured: MeasuredHere, experimen
         layouts=layouts,
         cpu=cpu,
         input=shipped.input if decode is None else _with_decoding(shipped.input, decode),
-        offsets={"effects": {}, "networks": {}, "prior_sd": prior, "noise_sd": _NOISE_SD},
+        offsets={"effects": effects, "networks": {}, "prior_sd": prior, "noise_sd": _NOISE_SD},
         intervals={**shipped.intervals, "tiers": tiers},
     )
+
+
+def _surroundings(rates: MeasuredRates, kind: str) -> float | None:
+    """ln(predicted / measured) of the probes of this kind of network, or of those nearest to it."""
+    known = [rates.surroundings[name] for name in _PROBES_OF_KIND[kind] if name in rates.surroundings]
+    return sum(known) / len(known) if known else None
 
 
 def _with_decoding(table: Mapping[str, Any], images_per_s: float) -> dict[str, Any]:

@@ -66,6 +66,34 @@ def test_memory_that_is_handed_out_faster_than_rewritten_costs_nothing() -> None
     assert rates_of([row("held", 0, 8e6, 1e-3), row("rewritten", 0, 8e6, 2e-3)]).held_s_per_byte == 0.0
 
 
+def probe(seconds: float, rows: list[list[object]]) -> dict[str, object]:
+    more = {"phase": "depthwise", "optimizer": "sgd", "parameters": 1e6, "held_bytes": 1e8, "rows": rows}
+    return {**row("probe", 0, 0, seconds), **more}
+
+
+MEASURED = (
+    row("mm", 1e9, 1e6, 0.01),
+    row("ew", 0, 1e9, 0.1),
+    row("update sgd", 0, 4.0 * 8e6, 8e-3, 4),
+    row("launch", 0, 0, 1e-3, 100),
+    row("held", 0, 8e6, 5e-3, 2),
+    row("rewritten", 0, 8e6, 1e-3, 2),
+)
+
+
+def test_a_probe_tells_what_its_surroundings_cost() -> None:
+    """1 ms of update, 100 ms of held memory, 20 ms of products, 50 ms elementwise, 10 calls of 10 us: 171.1 ms."""
+    rows: list[list[object]] = [["mm", 2e9, 1e6, 4], ["ew", 0.0, 5e8, 6]]
+    rates = rates_of([*MEASURED, probe(0.3422, rows)])
+    assert rates.surroundings == {"depthwise": pytest.approx(-math.log(2), abs=1e-3)}
+
+
+@pytest.mark.parametrize("missing", ["mm", "update sgd", "launch", "held"])
+def test_a_probe_of_unmeasured_operations_tells_nothing(missing: str) -> None:
+    rows = [entry for entry in MEASURED if entry["op_class"] != missing]
+    assert rates_of([*rows, probe(0.3, [["mm", 2e9, 1e6, 4]])]).surroundings == {}
+
+
 def test_what_was_not_measured_is_unknown() -> None:
     rates = rates_of([row("update adamw", 0, 4.0 * 64, 1e-4, 1)])
     assert (rates.launch_s, rates.held_s_per_byte, dict(rates.updates)) == (None, None, {})

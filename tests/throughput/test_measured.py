@@ -142,6 +142,22 @@ def test_costly_functions_are_part_of_a_transformers_elementwise_operations() ->
     assert step_s(network, profile(rates)) == pytest.approx(step_s(network, profile()), rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("model", "factor"), [("mobilenet_v2", 2.0), ("resnet18", 1.0), ("bert-base", 1.0), ("resnext50_32x4d", 1.0)]
+)
+def test_surroundings_are_those_of_the_networks_kind(model: str, factor: float) -> None:
+    asked = experiment(model)
+    rates = FLAT._replace(surroundings={"depthwise": -math.log(2.0), "recurrent": -math.log(3.0)})
+    assert step_s(asked, profile(rates)) == pytest.approx(factor * step_s(asked, profile()), rel=1e-9)
+
+
+def test_a_run_corrects_surroundings_too() -> None:
+    asked = experiment()
+    rates = FLAT._replace(surroundings={"convolutional": -math.log(1.2)})
+    predicted = step_s(asked, profile(rates))
+    assert predicted < step_s(asked, profile(rates, run("resnet18", 1.3 * predicted))) < 1.3 * predicted
+
+
 def test_products_alone_leave_the_evidence_as_it_was() -> None:
     """As numpy gives them: what else there is keeps its share of what products reach."""
     alone = MeasuredRates({"mm": ClassRate(20e9, 1e10)}, {})

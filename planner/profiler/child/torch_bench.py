@@ -1,7 +1,7 @@
 """Measure what PyTorch makes of this machine, one class of operations at a time.
 
-Runs by itself in the user's interpreter and needs only torch. Every line it writes is one JSON object, written as soon
-as it is measured, so that whoever reads may stop it at any moment:
+Runs by itself in the user's interpreter and needs only torch (and the file beside it, ``probe_networks.py``). Every
+line it writes is one JSON object, written as soon as it is measured, so that whoever reads may stop it at any moment:
 
     {"kind": "device", "device": "cpu", "name": ..., "torch": "2.14.1", "threads": 2, "cases": 91}
     {"kind": "rate", "name": "conv 3x3 96@28", "op_class": "conv", "phase": "forward", "flops": ..., "bytes": ...,
@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F  # noqa: N812  (torch's own convention)
+from probe_networks import Probe, probes
 
 LEAST_REPEATS = 3
 MOST_REPEATS = 25
@@ -477,6 +478,33 @@ def timed(bench: Bench, case: Case, case_s: float) -> dict[str, Any]:
     }
 
 
+def probed(probe: Probe) -> dict[str, Any]:
+    """Seconds of a step inside a small network, and what it is made of."""
+    probe.step()
+    seconds = []
+    for _ in range(LEAST_REPEATS):
+        start = time.perf_counter()
+        probe.step()
+        seconds.append(time.perf_counter() - start)
+    return {
+        "kind": "rate",
+        "name": probe.name,
+        "op_class": "probe",
+        "phase": probe.kind,
+        "flops": sum(row.flops for row in probe.rows),
+        "bytes": sum(row.bytes for row in probe.rows),
+        "kernels": sum(row.kernels for row in probe.rows),
+        "seconds": statistics.median(seconds),
+        "low_s": min(seconds),
+        "high_s": max(seconds),
+        "repeats": len(seconds),
+        "optimizer": probe.optimizer,
+        "parameters": probe.parameters,
+        "held_bytes": probe.held_bytes,
+        "rows": [list(row) for row in probe.rows],
+    }
+
+
 def devices() -> list[torch.device]:
     """The accelerator that PyTorch would train on, then the CPU."""
     if torch.cuda.is_available():
@@ -503,11 +531,15 @@ def main(seconds: float, case_s: float) -> None:
     for device in devices():
         bench = Bench(device, batch=8 if device.type == "cpu" else 64)
         todo = list(cases(bench))
-        _write(describe(device, len(todo)))
+        _write(describe(device, len(todo) + (len(probes(bench.batch)) if device.type == "cpu" else 0)))
         for case in todo:
             if time.perf_counter() >= end:
                 return
             _write(timed(bench, case, case_s))
+        if device.type == "cpu":
+            for build in probes(bench.batch):
+                if time.perf_counter() < end:
+                    _write(probed(build()))
 
 
 def sustain(seconds: float) -> None:
