@@ -106,8 +106,35 @@ def cases(bench: Bench) -> Iterator[Case]:
     yield from _batched_products(bench)
 
 
-def _bytes(*tensors: torch.Tensor) -> float:
-    return float(sum(tensor.numel() * tensor.element_size() for tensor in tensors))
+def accelerator_cases(bench: Bench) -> Iterator[Case]:
+    """What only an accelerator has: products by precision, copies from the host, sums over all GPUs of the machine."""
+    size = 4096
+    for name in ("float32", "float16", "bfloat16"):
+        kind = getattr(torch, name)
+
+        def product(kind: torch.dtype = kind) -> Callable[[], Any]:
+            left, right = bench.random(size, size).to(kind), bench.random(size, size).to(kind)
+            return lambda: left @ right
+
+        moved = 3.0 * size**2 * kind.itemsize
+        yield Case(f"matmul {size} {name}", f"mm {name}", "forward", 2.0 * size**3, moved, 1, product)
+    count = 64 << 20
+
+    def from_host() -> Callable[[], Any]:
+        host = torch.empty(count, pin_memory=bench.device.type == "cuda")
+        return lambda: host.to(bench.device, non_blocking=True)
+
+    yield Case("copy from host 256 MB", "host copy", "forward", 0.0, 4.0 * count, 1, from_host)
+    devices = torch.cuda.device_count() if bench.device.type == "cuda" else 0
+    if devices > 1:
+
+        def all_reduce() -> Callable[[], Any]:
+            from torch.cuda import nccl
+
+            parts = [torch.ones(count, device=f"cuda:{number}") for number in range(devices)]
+            return lambda: nccl.all_reduce(parts)
+
+        yield Case(f"all-reduce 256 MB on {devices}", "all-reduce", "forward", 0.0, 4.0 * count, 1, all_reduce)
 
 
 def _class_of_convolution(channels: int, kernel: int, groups: int) -> str:
@@ -531,11 +558,16 @@ def main(seconds: float, case_s: float) -> None:
     for device in devices():
         bench = Bench(device, batch=8 if device.type == "cpu" else 64)
         todo = list(cases(bench))
+        if device.type != "cpu":
+            todo = [*accelerator_cases(bench), *todo]
         _write(describe(device, len(todo) + (len(probes(bench.batch)) if device.type == "cpu" else 0)))
         for case in todo:
             if time.perf_counter() >= end:
                 return
-            _write(timed(bench, case, case_s))
+            try:
+                _write(timed(bench, case, case_s))
+            except RuntimeError as error:  # an operation that this device lacks says nothing of the others
+                _write({"kind": "failed", "name": case.name, "reason": str(error).partition("\n")[0]})
         if device.type == "cpu":
             for build in probes(bench.batch):
                 if time.perf_counter() < end:
