@@ -33,6 +33,9 @@ _ANOTHER_NETWORK_RAN = (-0.13, 0.13)
 _PRIOR_SD = {"architecture": 0.12, "network": 0.06}
 _NOISE_SD = 0.03
 
+# Kinds of networks differ in their surroundings by as much as a probe from the networks of its kind: half remains.
+_PROBE_SHRINKAGE = 0.5
+
 # Without these (numpy alone, or interrupted early) an estimate rests on specifications still, and says so.
 _CORE_CLASSES = {"mm", "conv", "ew"}
 
@@ -171,9 +174,12 @@ def measured_calibration(shipped: Calibration, measured: MeasuredHere, experimen
 
 
 def _surroundings(rates: MeasuredRates, kind: str) -> float | None:
-    """ln(predicted / measured) of the probes of this kind of network, or of those nearest to it."""
+    """ln(predicted / measured) to expect of this kind of network: that of its probes or those nearest to it, shrunk.
+
+    One probe stands for all networks of its kind, and its step varies with what the system makes of its memory.
+    """
     known = [rates.surroundings[name] for name in _PROBES_OF_KIND[kind] if name in rates.surroundings]
-    return sum(known) / len(known) if known else None
+    return _PROBE_SHRINKAGE * sum(known) / len(known) if known else None
 
 
 def _with_decoding(table: Mapping[str, Any], images_per_s: float) -> dict[str, Any]:
