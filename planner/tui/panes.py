@@ -27,6 +27,6 @@ PANES = (
     Pane("why", "Why", "one row taken apart", "why", "WhyScreen"),
     Pane("machine", "Machine", "what this one is", "machine", "MachineScreen"),
     Pane("prices", "Prices", "every offer known", "prices", "PricesScreen"),
-    Pane("sweep", "Sweep", "many experiments over a pool of machines", "sweep", "SweepScreen"),
     Pane("buy", "Buy or rent", "a machine of one's own, or a rented one", "breakeven", "BreakevenScreen"),
+    Pane("sweep", "Sweep", "many experiments over a pool of machines", "sweep", "SweepScreen"),
 )

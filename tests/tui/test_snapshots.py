@@ -1,8 +1,11 @@
-"""Pictures of every screen and state; `pytest tests/tui/test_snapshots.py --snapshot-update` takes them anew."""
+"""Pictures of every screen and state; `pytest tests/tui/test_snapshots.py --snapshot-update` takes them anew.
+
+The plans are samples: a picture changes where the app does, and not with the calibration or the prices.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +14,27 @@ from textual.pilot import Pilot
 
 from planner.tui.app import PlannerApp
 from planner.tui.core import Core
+from planner.tui.refreshing import Refreshing
 from planner.tui.settings import Settings
 from tests.tui.conftest import settled
+from tests.tui.refreshes import REFUSED, SampleRefreshing, outcomes
 from tests.tui.samples import BrokenCore, CannedCore, SilentCore
 
 LIMITED = {"model": "resnet50", "dataset": "imagenet", "epochs": "90", "deadline": "32h", "budget": "60"}
 HOPELESS = {**LIMITED, "deadline": "1h", "budget": "10"}
 WRONG = {**LIMITED, "levers": "fast"}
 WIDE, NARROW = (130, 36), (80, 24)
+SIZES = pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+THEMES = pytest.mark.parametrize("theme", ["planner-dark", "planner-light"], ids=["dark", "light"])
 
 Compare = Callable[..., bool]
+
+
+class FailedCore(CannedCore):
+    """Its refresh finds one provider that refuses."""
+
+    def refreshing(self, providers: Sequence[str]) -> Refreshing:
+        return SampleRefreshing(outcomes(REFUSED))
 
 
 def keys(*names: str) -> Callable[[Pilot[None]], Awaitable[None]]:
@@ -31,48 +45,37 @@ def keys(*names: str) -> Callable[[Pilot[None]], Awaitable[None]]:
         await settled(app, pilot)
         for name in names:
             await pilot.press(name)
+            await settled(app, pilot)
+        while app.refresh_control.busy:
+            await pilot.pause(0.05)
+        await pilot.pause(0.3 if app.refresh_control.state else 0)
         await settled(app, pilot)
 
     return run
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+@SIZES
+@THEMES
 @pytest.mark.parametrize(
-    ("state", "settings", "pressed"),
-    [
-        ("plan", Settings(LIMITED), ()),
-        ("light", Settings(LIMITED, "planner-light"), ()),
-        ("nothing", Settings(HOPELESS), ()),
-        ("wrong", Settings(WRONG), ()),
-        ("why", Settings(LIMITED), ("2",)),
-        ("prices", Settings(LIMITED), ("4",)),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
+    ("core", "values"),
+    [(CannedCore, LIMITED), (CannedCore, HOPELESS), (CannedCore, WRONG), (BrokenCore, LIMITED)],
+    ids=["offline", "empty", "wrong", "error"],
 )
-def test_pictures(
+def test_the_plan(
     snap_compare: Compare,
     tmp_path: Path,
     size: tuple[int, int],
-    state: str,
-    settings: Settings,
-    pressed: tuple[str, ...],
+    theme: str,
+    core: Callable[[], Core],
+    values: dict[str, str],
 ) -> None:
-    app = PlannerApp(CannedCore(), settings, tmp_path)
-    assert snap_compare(app, terminal_size=size, run_before=keys(*pressed))
+    app = PlannerApp(core(), Settings(values, theme), tmp_path)
+    assert snap_compare(app, terminal_size=size, run_before=keys())
 
 
-def test_the_machine(snap_compare: Compare, tmp_path: Path) -> None:
-    assert snap_compare(PlannerApp(CannedCore(), Settings(LIMITED), tmp_path), terminal_size=WIDE, run_before=keys("3"))
-
-
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_prices_that_cannot_be_read(snap_compare: Compare, tmp_path: Path, size: tuple[int, int]) -> None:
-    core: Core = BrokenCore()
-    assert snap_compare(PlannerApp(core, Settings(LIMITED), tmp_path), terminal_size=size, run_before=keys())
-
-
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_loading(snap_compare: Compare, tmp_path: Path, size: tuple[int, int]) -> None:
+@SIZES
+@THEMES
+def test_loading(snap_compare: Compare, tmp_path: Path, size: tuple[int, int], theme: str) -> None:
     core = SilentCore()
 
     async def look(pilot: Pilot[None]) -> None:
@@ -80,9 +83,31 @@ def test_loading(snap_compare: Compare, tmp_path: Path, size: tuple[int, int]) -
         await pilot.pause()
 
     try:
-        assert snap_compare(PlannerApp(core, Settings(LIMITED), tmp_path), terminal_size=size, run_before=look)
+        app = PlannerApp(core, Settings(LIMITED, theme), tmp_path)
+        assert snap_compare(app, terminal_size=size, run_before=look)
     finally:
         core.release.set()
+
+
+@SIZES
+@pytest.mark.parametrize(
+    ("core", "pressed"),
+    [
+        (CannedCore, ("2",)),
+        (CannedCore, ("4",)),
+        (FailedCore, ("4", "r")),
+        (BrokenCore, ("4",)),
+        (CannedCore, ("down", "p", "down", "p", "v")),
+        (CannedCore, ("c",)),
+        (CannedCore, ("question_mark",)),
+    ],
+    ids=["why", "prices", "refreshed", "unreadable", "compared", "chart", "keys"],
+)
+def test_other_screens(
+    snap_compare: Compare, tmp_path: Path, size: tuple[int, int], core: Callable[[], Core], pressed: tuple[str, ...]
+) -> None:
+    app = PlannerApp(core(), Settings(LIMITED), tmp_path)
+    assert snap_compare(app, terminal_size=size, run_before=keys(*pressed))
 
 
 @pytest.mark.parametrize("size", [(60, 20), (100, 30), (160, 45)], ids=["60x20", "100x30", "160x45"])

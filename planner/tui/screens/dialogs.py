@@ -26,13 +26,13 @@ class TextDialog(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding(key, "dismiss", show=False) for key in ("escape", "enter", "q")]
 
-    def __init__(self, title: str, text: Text, opened_by: str, footer: str = "up, down scroll · Esc closes") -> None:
+    def __init__(self, title: str, text: Text, opened_by: str, *, wide: bool = False) -> None:
         super().__init__()
-        self._title, self._text, self._opened_by, self._footer = title, text, opened_by, footer
+        self._title, self._text, self._opened_by, self._wide = title, text, opened_by, wide
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll(classes="pane dialog") as pane:
-            pane.border_title, pane.border_subtitle = self._title, self._footer
+        with VerticalScroll(classes="pane dialog wide" if self._wide else "pane dialog") as pane:
+            pane.border_title, pane.border_subtitle = self._title, "up, down scroll · Esc closes"
             yield Static(self._text)
 
     def on_mount(self) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
-from textual import on
+from textual import events, on
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
@@ -37,6 +37,11 @@ from planner.tui.widgets.why_pane import WhyPane
 from planner.units import GIB, UNKNOWN, format_count
 
 _AXIS_ROWS = 60
+_FORM_BESIDE = 120
+_DIALOG, _DIALOG_EDGES = 118, 8
+"""Cells of a wide dialog, and those that its border, air and scroll bar take."""
+_ABOVE_FORM, _BELOW_FORM = 6, 1
+"""Lines that stay free where the form slides over the table: title, question and answer; keys."""
 _LEGEND = "ev ● here ◕ same GPU ◑ other ◔ architecture ○ specs"
 
 
@@ -70,6 +75,13 @@ class PlanScreen(PlannerScreen):
     def on_mount(self) -> None:
         self.query_one("#plans").border_title = "Plans · best offer of each machine"
         super().on_mount()
+
+    def on_resize(self, event: events.Resize) -> None:
+        super().on_resize(event)
+        over = event.size.width < _FORM_BESIDE
+        self.query_one(ExperimentForm).styles.max_height = (
+            max(event.size.height - _ABOVE_FORM - _BELOW_FORM, 5) if over else None
+        )
 
     def keys(self) -> Sequence[tuple[str, str, str]]:
         wide = self.app.size.width >= 100
@@ -291,8 +303,9 @@ class PlanScreen(PlannerScreen):
             *(key_of(row) for row in (self.planner.chosen, ranked.recommended) if row),
         ]
         rows = [by_key[key] for key in dict.fromkeys(wanted) if key in by_key]
-        text = comparison_text(rows, ranked.plan.generated_at, self.planner.palette, min(self.app.size.width - 8, 112))
-        self.app.push_screen(TextDialog("Side by side", text, "v", "p pins more rows · Esc closes"))
+        width = min(self.app.size.width * 24 // 25, _DIALOG) - _DIALOG_EDGES
+        text = comparison_text(rows, ranked.plan.generated_at, self.planner.palette, width)
+        self.app.push_screen(TextDialog("Side by side · p pins more", text, "v", wide=True))
 
     def action_recommended(self) -> None:
         self.planner.cursor_moved = False

@@ -126,7 +126,10 @@ class PricesScreen(PlannerScreen):
 
     def refresh_content(self) -> None:
         self.paint_bars()
+        for hatched in ("#offers", "#quarantine", "#ages"):
+            self.query_one(hatched).set_class(self._prices is None, "empty")
         if self._prices is None:
+            self._show_nothing()
             return
         palette = self.planner.palette
         shown = chosen_lines(self._all, self._words, self._sort, cpu_too=self._cpu_too, past_too=self._past_too)
@@ -137,6 +140,16 @@ class PricesScreen(PlannerScreen):
         self.query_one("#ages", Static).update(self._ages_text())
         self.query_one("#sources", FactsPane).show(self._sources_text(self._prices))
         self.query_one("#quarantine", Static).update(self._quarantine_text(self._prices))
+        self.show_refresh()
+
+    def _show_nothing(self) -> None:
+        """No prices are there, or not yet."""
+        palette = self.planner.palette
+        text = Text("reading every offer …", style=palette.dim)
+        if self._problem:
+            text = Text.assemble(("✗ ", f"bold {palette.bad}"), (f"{self._problem}\n", palette.strong))
+            text.append("r reads the providers' own prices", style=palette.dim)
+        self.query_one("#offer", Static).update(text)
         self.show_refresh()
 
     def show_refresh(self) -> None:
