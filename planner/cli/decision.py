@@ -10,6 +10,7 @@ from planner.cli.money import Currency
 from planner.cli.plan_json import estimate_record
 from planner.cli.table import Column, markdown, render
 from planner.errors import InputError
+from planner.plan.cost import in_whole
 from planner.plan.front import front
 from planner.plan.plan import Estimate
 from planner.plan.planning import Answer, numbered
@@ -107,20 +108,42 @@ def _compared_table(shown: Shown, currency: Currency) -> tuple[list[Column], lis
 
 def _bills(rows: Sequence[Estimate], currency: Currency) -> list[list[str]]:
     """Every line that any of the bills has, what compute was spent on below it, and the totals."""
+    bills = [_bill(row, currency) for row in rows]
     lines = []
-    for name in dict.fromkeys(part.name for row in rows for part in row.cost_parts):
-        parts = [next((part for part in row.cost_parts if part.name == name), None) for row in rows]
-        lines.append([f"{name}, USD" if currency.code == "USD" else name])
-        lines[-1] += ["" if part is None else currency.show(part.usd) for part in parts]
-        for use in dict.fromkeys(use.name for part in parts if part is not None for use in part.parts):
-            amounts = [{one.name: one.usd for one in part.parts}.get(use) if part else None for part in parts]
-            lines.append([f"  {use}", *("" if amount is None else currency.show(amount) for amount in amounts)])
-    lines.append(["total", *(currency.show(row.cost_usd.p50 if row.cost_usd else None) for row in rows)])
+    for name, use in dict.fromkeys(key for bill in bills for key in bill):
+        title = f"  {use}" if use else name
+        lines.append([title, *(_amount(bill, (name, use), currency) for bill in bills)])
+    totals = [sum(amount or 0 for (_, use), amount in bill.items() if not use) for bill in bills]
+    lines.append(["total", *map(currency.exact, totals)])
     spread = [
         f"{currency.show(row.cost_usd.p10)}–{currency.show(row.cost_usd.p90)}" if row.cost_usd else UNKNOWN
         for row in rows
     ]
     return [*lines, ["  P10–P90", *spread]]
+
+
+_Key = tuple[str, str]
+
+
+def _bill(row: Estimate, currency: Currency) -> dict[_Key, int | None]:
+    """Hundredths of the currency by line, and by line and use; None where nobody knows the price."""
+    known = [part for part in row.cost_parts if part.usd is not None]
+    amounts = dict(zip((part.name for part in known), currency.bill([part.usd or 0.0 for part in known]), strict=True))
+    bill: dict[_Key, int | None] = {}
+    for part in row.cost_parts:
+        bill[part.name, ""] = amounts.get(part.name)
+        whole = sum(use.usd for use in part.parts)
+        shares = [amounts.get(part.name, 0) * use.usd / whole for use in part.parts] if whole else []
+        for use, share in zip(part.parts, in_whole(shares, amounts.get(part.name, 0)), strict=False):
+            bill[part.name, use.name] = share
+    return bill
+
+
+def _amount(bill: dict[_Key, int | None], key: _Key, currency: Currency) -> str:
+    if key not in bill:
+        return ""
+    amount = bill[key]
+    return UNKNOWN if amount is None else currency.exact(amount)
 
 
 def _time(value: Interval | None) -> str:

@@ -1,8 +1,11 @@
 """Money as the user wants to read it: USD, or another currency at the rate they gave."""
 
+import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from planner.errors import InputError
+from planner.plan.cost import in_whole
 from planner.units import UNKNOWN, format_money
 
 
@@ -26,6 +29,11 @@ class Currency(NamedTuple):
         amount = f"{abs(hundredths) / 100:,.2f}"
         sign = "−" if hundredths < 0 else ""
         return f"{sign}${amount}" if self.code == "USD" else f"{sign}{amount} {self.code}"
+
+    def bill(self, lines: Sequence[float]) -> list[int]:
+        """Dollars of a bill's lines in hundredths of this currency, which add up to the converted total."""
+        exact = [usd * self.per_usd * 100 for usd in lines]
+        return in_whole(exact, math.floor(math.fsum(exact) + 0.5))
 
 
 def parse_currency(text: str | None) -> Currency:

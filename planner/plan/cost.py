@@ -67,13 +67,18 @@ def spent_on(line: CostPart, seconds_by_use: Iterable[tuple[str, float]]) -> Cos
     if line.usd is None or whole <= 0:
         return line
     total = cents(line.usd)
-    exact = [total * seconds / whole for _, seconds in uses]
-    shares = [math.floor(share) for share in exact]
-    by_remainder = sorted(range(len(uses)), key=lambda index: shares[index] - exact[index])
-    for index in by_remainder[: total - sum(shares)]:
-        shares[index] += 1
+    shares = in_whole([total * seconds / whole for _, seconds in uses], total)
     parts = (CostUse(name, share / 100) for (name, _), share in zip(uses, shares, strict=True) if share)
     return line._replace(parts=tuple(parts))
+
+
+def in_whole(exact: Sequence[float], total: int) -> list[int]:
+    """Whole amounts next to the exact ones that add up to ``total``: what is over goes to the largest remainders."""
+    shares = [math.floor(amount) for amount in exact]
+    by_remainder = sorted(range(len(exact)), key=lambda index: shares[index] - exact[index])
+    for index in by_remainder[: total - sum(shares)]:
+        shares[index] += 1
+    return shares
 
 
 def cents(usd: float) -> int:

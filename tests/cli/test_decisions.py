@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from planner.cli.money import Currency
 from tests.cli.conftest import Run
 
 SHORT = ("-m", "resnet50", "-e", "90", "--where", "cloud", "--offline")
@@ -142,6 +146,26 @@ def test_the_front_and_rows_side_by_side(run: Run) -> None:
     assert [row["rank"] for row in record["compared"]] == [1, 2]
     markdown = run("estimate", *SHORT, "-n", "1", "--compare", "1,2", "-o", "markdown").out
     assert "## Side by side" in markdown
+
+
+@given(st.lists(st.integers(-50_000, 5_000_000), min_size=1, max_size=4), st.floats(0.01, 200))
+def test_a_bill_in_another_currency_adds_up_to_its_converted_total(lines: list[int], per_usd: float) -> None:
+    shown = Currency("EUR", per_usd).bill([line / 100 for line in lines])
+    assert abs(sum(shown) - sum(lines) * per_usd) <= 0.5 + 1e-6 * abs(sum(lines) * per_usd)
+    for line, amount in zip(lines, shown, strict=True):
+        assert abs(amount - line * per_usd) < 1 + 1e-6 * abs(line * per_usd)
+
+
+def test_side_by_side_lines_add_up_in_another_currency_too(run: Run) -> None:
+    out = run("estimate", *SHORT, "-n", "1", "--compare", "1,4", "--currency", "EUR=0.92").out
+    lines = [line for line in out[out.index("Side by side:") :].splitlines() if line.endswith(" EUR")]
+
+    def amounts(line: str) -> list[int]:
+        return [round(float(word.replace(",", "")) * 100) for word in re.findall(r"([\d.,]+) EUR", line)]
+
+    whole = [amounts(line) for line in lines if not line.startswith((" ", "total"))]
+    (total,) = [amounts(line) for line in lines if line.startswith("total")]
+    assert [sum(column) for column in zip(*whole, strict=True)] == total
 
 
 @pytest.mark.parametrize("ranks", ["1", "1,x", "0,1", "1,2,3,4,5,6,7", "1,999999", ""])
