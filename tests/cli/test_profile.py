@@ -147,3 +147,21 @@ def test_a_watched_command_that_is_known_becomes_a_training_run(tmp_path: Path, 
     (stored,) = run("profile", "show", "-o", "json").record["runs"]
     assert stored["model"] == "resnet18"
     assert 0.015 < stored["step_time_s"] < 0.2
+
+
+def test_the_report_of_a_watched_command(run: Run) -> None:
+    code = "import time\nfor i in range(1, 13): time.sleep(.01); print(f'gpuplanner: step={i} samples=8', flush=True)"
+    watched = run("profile", "--", sys.executable, "-c", code)
+    assert watched.code == 0
+    assert "a step took" in watched.err
+    assert "samples/s" in watched.err
+    bounded = run("profile", "-o", "json", "--max-steps", "3", "--", sys.executable, "-c", code)
+    assert bounded.code == 0
+    assert json.loads(bounded.err)["stopped"] == "steps"
+    assert run("profile", "--", sys.executable, "-c", "raise SystemExit(4)").code == 4
+
+
+def test_steps_that_cannot_be_told_are_no_training_run(run: Run) -> None:
+    result = run("profile", "-m", "resnet18", "-b", "8", "--", sys.executable, "-c", "pass")
+    assert result.code == 2
+    assert "the steps of the command could not be told" in result.err

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from planner.profiler import nvml
-from planner.profiler.nvml import bind, open_nvml, read_gpus
+from planner.profiler.nvml import bind, open_nvml, read_details, read_gpus
 
 NOT_SUPPORTED = 3
 
@@ -102,3 +102,67 @@ def test_the_first_library_that_loads(monkeypatch: pytest.MonkeyPatch) -> None:
     opened = open_nvml()
     assert opened is not None
     assert opened.name(0) == "NVIDIA L4"
+
+
+class PartitionedLibrary(FakeLibrary):
+    """A driver that knows the newer functions, over a GPU with one MIG slice."""
+
+    def nvmlDeviceGetMigMode(self, device: Any, current: Any, pending: Any) -> int:  # noqa: N802
+        current._obj.value = 1
+        return 0
+
+    def nvmlDeviceGetMigDeviceHandleByIndex(self, device: Any, place: int, part: Any) -> int:  # noqa: N802
+        return 0 if place == 1 else NOT_SUPPORTED
+
+    def nvmlDeviceGetEccMode(self, device: Any, current: Any, pending: Any) -> int:  # noqa: N802
+        current._obj.value = 1
+        return 0
+
+    def nvmlDeviceGetCudaComputeCapability(self, device: Any, major: Any, minor: Any) -> int:  # noqa: N802
+        major._obj.value, minor._obj.value = 8, 9
+        return 0
+
+    def nvmlDeviceGetUtilizationRates(self, device: Any, both: Any) -> int:  # noqa: N802
+        both[0], both[1] = 42, 7
+        return 0
+
+    def nvmlDeviceGetMaxClockInfo(self, device: Any, kind: int, megahertz: Any) -> int:  # noqa: N802
+        megahertz._obj.value = 2040 if kind == 1 else 0
+        return 0
+
+    def nvmlDeviceGetMaxPcieLinkGeneration(self, device: Any, generation: Any) -> int:  # noqa: N802
+        generation._obj.value = 4
+        return 0
+
+    def nvmlDeviceGetMaxPcieLinkWidth(self, device: Any, width: Any) -> int:  # noqa: N802
+        return NOT_SUPPORTED
+
+    def nvmlDeviceGetTotalEnergyConsumption(self, device: Any, millijoules: Any) -> int:  # noqa: N802
+        millijoules._obj.value = 123_456
+        return 0
+
+
+def test_details_slices_and_energy() -> None:
+    library = bind(PartitionedLibrary(links=(1, 0, 1)))
+    assert library is not None
+    (detail,) = read_details(library)
+    assert detail.pcie_generation == 4
+    assert detail.pcie_width is None
+    assert detail.clock_hz == 2.04e9
+    assert (detail.mig, detail.ecc) == (True, True)
+    assert detail.compute_capability == (8, 9)
+    assert detail.busy_share == 0.42
+    assert detail.links == 2
+    (part,) = library.slices(0)
+    assert part.name == "NVIDIA L4"
+    assert [gpu.cores for gpu in read_gpus(library)] == [None]
+    assert library.energy_j(0) == pytest.approx(123.456)
+
+
+def test_an_old_driver_leaves_details_unknown() -> None:
+    library = bind(FakeLibrary())
+    assert library is not None
+    (detail,) = read_details(library)
+    assert (detail.mig, detail.ecc, detail.compute_capability, detail.busy_share) == (None, None, None, None)
+    assert library.slices(0) == ()
+    assert library.energy_j(0) is None

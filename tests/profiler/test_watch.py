@@ -6,10 +6,16 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
+
+from planner.errors import InputError
+from planner.profiler.processes import adopt_orphans, descendants, end_orphans, start, stop
+from planner.profiler.watch import Bounds, watch
+from tests.profiler import trees
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and /proc are those of Unix")
 
@@ -39,6 +45,66 @@ def left_behind(marker: str) -> list[str]:
 
 def wrapped(*arguments: str, **options: object) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run([*GPUPLANNER, *arguments], capture_output=True, timeout=60, check=False, **options)  # type: ignore[call-overload, no-any-return]
+
+
+def test_what_is_watched(capfd: pytest.CaptureFixture[str]) -> None:
+    gpus = trees.replayed("rtx3090x2")
+    gpus.joules = 100.0
+    code = (
+        "import sys, time\n"
+        "for i in range(1, 31): time.sleep(.01); print(f'gpuplanner: step={i} samples=32 wait_s=.001', flush=True)\n"
+        "sys.exit(7)"
+    )
+    watched = watch([sys.executable, "-c", code], Bounds(), nvml=lambda: gpus)
+    assert (watched.exit_status, watched.stopped) == (7, "")
+    assert watched.summary.steps == 30
+    assert watched.summary.step_time_s is not None
+    assert 0.009 < watched.summary.step_time_s < 0.3
+    assert watched.summary.samples_per_s == pytest.approx(32 / watched.summary.step_time_s, rel=0.9)
+    assert watched.gpu_share == pytest.approx((0.03 + 0.98) / 2)
+    assert watched.gpu_peak_bytes == pytest.approx(1.2e9 + 2.1e10)
+    assert watched.energy_j == 0.0
+    assert watched.cpu_s is not None
+    assert watched.cpu_s > 0
+    assert watched.peak_memory_bytes is not None
+    assert watched.peak_memory_bytes > 1e6
+    assert capfd.readouterr().out.count("gpuplanner: step=") == 30
+
+
+@pytest.mark.parametrize(("bounds", "stopped"), [(Bounds(seconds=0.5), "time"), (Bounds(steps=3), "steps")])
+def test_bounds(bounds: Bounds, stopped: str) -> None:
+    code = "import time\nfor i in range(1, 999): time.sleep(.02); print(f'gpuplanner: step={i}', flush=True)"
+    watched = watch([sys.executable, "-c", code], bounds, nvml=lambda: None)
+    assert (watched.exit_status, watched.stopped) == (0, stopped)
+    assert watched.energy_j is None
+    assert watched.seconds < 20
+
+
+def test_a_signal_that_arrives_while_watching() -> None:
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    before = signal.getsignal(signal.SIGTERM)
+    watched = watch([sys.executable, "-c", "import time; time.sleep(60)"], Bounds(), nvml=lambda: None)
+    assert (watched.exit_status, watched.stopped) == (128 + 15, "signal")
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_command_that_does_not_exist() -> None:
+    with pytest.raises(InputError, match="cannot run 'no-such-command'"):
+        watch(["no-such-command"], Bounds(), nvml=lambda: None)
+
+
+def test_processes_below_this_one_are_found_and_ended() -> None:
+    adopt_orphans()
+    code = "import subprocess, sys; subprocess.Popen(['sleep', '60'], start_new_session=True); print('x', flush=True)"
+    process = start([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.read(1) == b"x"
+    process.stdout.close()
+    process.wait()
+    assert list(descendants(os.getpid())) != []
+    end_orphans()
+    assert list(descendants(os.getpid())) == []
+    assert stop(process) == 0  # ended already
 
 
 @pytest.mark.parametrize("status", [0, 3, 255])

@@ -59,11 +59,11 @@ def with_python() -> Iterator[Case]:
 
 def with_numpy(numpy: Any) -> Iterator[Case]:
     """Products of a small and a large matrix, and a sum beyond the caches."""
+    yield from with_python()
     for rows in (256, 1024):
         yield _product(numpy.ones((rows, rows), dtype=numpy.float32))
     large = numpy.ones(6 << 20, dtype=numpy.float32)
     yield lambda: timed("add 6144k", "ew", 0.0, 12.0 * large.size, lambda: large + large)
-    yield from with_python()
 
 
 def _product(left: Any) -> Case:
