@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--max-seconds", type=positive, metavar="S", help="never longer than this")
     parser.add_argument("--python", metavar="PATH", help="the interpreter with your torch (the last one, then this)")
+    parser.add_argument("--input", metavar="SHAPES", help="what your own model (-m file.py:function) takes: 3x224x224")
     parser.add_argument("-m", "--model", metavar="NAME", help="measure real training steps of this model")
     parser.add_argument(
         "-b", "--batch-size", type=whole, metavar="N", help="samples a step (8 on a CPU, else what fits)"
@@ -118,12 +119,13 @@ def open_session(path: Path) -> Session:
 
 
 def _wanted(arguments: argparse.Namespace) -> Wanted:
-    """The model by the zoo's name for it, with its usual optimizer and size. Raises UnknownNameError."""
+    """The model by the zoo's name for it, with its usual optimizer and size. Raises UnknownNameError, InputError."""
+    _check_sizes(arguments)
+    if ":" in arguments.model:
+        return _own(arguments)
+    if arguments.input is not None:
+        raise InputError("--input is for a model of your own (-m file.py:function)")
     experiment = resolve_experiment(ExperimentRequest(model=arguments.model, optimizer=arguments.optimizer))
-    if arguments.batch_size is not None and not 1 <= arguments.batch_size <= _MOST_BATCH:
-        raise InputError(f"--batch-size must be between 1 and {_MOST_BATCH:,}, not {arguments.batch_size}")
-    if arguments.max_steps is not None and arguments.max_steps < 1:
-        raise InputError(f"--max-steps must be 1 or more, not {arguments.max_steps}")
     workload = experiment.workload
     return Wanted(
         model=workload.name,
@@ -133,6 +135,29 @@ def _wanted(arguments: argparse.Namespace) -> Wanted:
         steps=arguments.max_steps or _STEPS,
         image_size=workload.image_size,
         seq_length=workload.seq_length,
+    )
+
+
+def _check_sizes(arguments: argparse.Namespace) -> None:
+    if arguments.batch_size is not None and not 1 <= arguments.batch_size <= _MOST_BATCH:
+        raise InputError(f"--batch-size must be between 1 and {_MOST_BATCH:,}, not {arguments.batch_size}")
+    if arguments.max_steps is not None and arguments.max_steps < 1:
+        raise InputError(f"--max-steps must be 1 or more, not {arguments.max_steps}")
+
+
+def _own(arguments: argparse.Namespace) -> Wanted:
+    """A model of the user's own, 'file.py:function'. Raises InputError where its inputs are not said."""
+    from planner.workloads.own_trace import parse_inputs
+
+    if arguments.input is None:
+        raise InputError("say what the model takes, without the batch: --input 3x224x224, or --input 'ids:int64:128'")
+    return Wanted(
+        model=arguments.model,
+        batch_size=arguments.batch_size,
+        precision=arguments.precision,
+        optimizer=arguments.optimizer or "sgd",
+        steps=arguments.max_steps or _STEPS,
+        inputs=tuple((row.name, row.dtype, tuple(row.shape)) for row in parse_inputs(arguments.input)),
     )
 
 

@@ -43,7 +43,10 @@ _TRAINING_START_S = 10.0
 
 
 class Wanted(NamedTuple):
-    """The model to train and how; None is the model's or the machine's own."""
+    """The model to train and how; None is the model's or the machine's own.
+
+    ``inputs`` (name, dtype, shape without the batch) are those of a model of the user's own, 'file.py:function'.
+    """
 
     model: str
     batch_size: int | None
@@ -53,6 +56,7 @@ class Wanted(NamedTuple):
     image_size: int | None = None
     seq_length: int | None = None
     device: str | None = None
+    inputs: tuple[tuple[str | None, str, tuple[int, ...]], ...] = ()
 
 
 class Session:

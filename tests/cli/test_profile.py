@@ -71,6 +71,13 @@ def test_a_model_is_trained_and_remembered(run: Run, python: str) -> None:
     assert here(run(*ASK).record)["step_time_s"]["p50"] == pytest.approx(0.5, rel=0.25)
 
 
+def test_a_model_of_ones_own_is_trained(run: Run, python: str) -> None:
+    assert run("profile", "-m", "net.py:make", "--input", "3x32x32", "-b", "8", "--python", python).code == 0
+    (stored,) = run("profile", "show", "-o", "json").record["runs"]
+    assert stored["model"] == "net.py:make"
+    assert run(*ASK).code == 0
+
+
 def test_a_damaged_profile_is_a_note_not_an_error(run: Run, python: str) -> None:
     run("profile", "--quick", "--python", python)
     path = Path(run("profile", "show", "-o", "json").record["path"])
@@ -98,6 +105,8 @@ def test_a_profile_of_another_machine_is_not_used(run: Run, python: str) -> None
         (("--python", "/no/such/python"), "there is no interpreter '/no/such/python' (--python)"),
         (("-m", "resnet81"), "resnet81"),
         (("-m", "resnet18", "-b", "0"), "--batch-size must be between 1 and 65,536, not 0"),
+        (("-m", "model.py:make"), "say what the model takes, without the batch: --input 3x224x224"),
+        (("-m", "resnet18", "--input", "3x224x224"), "--input is for a model of your own"),
         (("-m", "resnet18", "--max-steps", "0"), "--max-steps must be 1 or more, not 0"),
         (("--max-steps", "0", "--", "true"), "--max-steps must be 1 or more, not 0"),
         (("-m", "resnet18", "--", "true"), "say with -b how many samples"),

@@ -12,17 +12,19 @@ On an accelerator without a batch size, the largest power of two that fits is se
 before the next.
 
 usage: python train_bench.py REQUEST, a JSON object with model, batch_size (or null), precision, optimizer, seconds,
-steps, image_size, seq_length (or null).
+steps, image_size, seq_length (or null), inputs (of a model of the user's own).
 """
 
 from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import json
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -76,10 +78,15 @@ _TRANSFORMERS: dict[str, tuple[str, str, dict[str, int]]] = {
 }
 
 
-def find_model(name: str, image_size: int | None, seq_length: int | None) -> Model:
-    """The model of that name. Raises LookupError with a sentence where no library here has it."""
+def find_model(name: str, image_size: int | None, seq_length: int | None, inputs: list[list[Any]]) -> Model:
+    """The model of that name, or what ``file.py:function`` makes, which takes ``inputs`` (name, dtype, shape each).
+
+    Raises LookupError with a sentence where no library here has it.
+    """
     if name == "lstm-lm":
         return _lstm(seq_length or 70)
+    if ":" in name:
+        return _own(name, inputs)
     if name in _TRANSFORMERS:
         return _transformer(name, seq_length or DEFAULT_SEQUENCE)
     library, _, plain = name.rpartition("/")
@@ -139,6 +146,39 @@ def _transformer(name: str, length: int) -> Model:
         return value
 
     return Model("transformers", module, batch, loss, seq_length=length)
+
+
+def _own(target: str, inputs: list[list[Any]]) -> Model:
+    """The user's own model on random inputs: its own loss where its output is one or has one, else a sum of squares."""
+    path, _, attribute = target.rpartition(":")
+    sys.path.insert(0, str(Path(path).resolve().parent))
+    try:
+        value = getattr(importlib.import_module(Path(path).stem), attribute)
+        module = value if isinstance(value, torch.nn.Module) else value()
+    except Exception as error:  # whatever the user's code raises is theirs to read
+        raise LookupError(f"{target} cannot be made: {type(error).__name__}: {error}") from error
+    if not isinstance(module, torch.nn.Module):
+        raise LookupError(f"{target} makes a {type(module).__name__}, no torch.nn.Module")
+    words = min((part.num_embeddings for part in module.modules() if isinstance(part, torch.nn.Embedding)), default=2)
+
+    def tensor(count: int, dtype: str, shape: list[int], device: torch.device) -> torch.Tensor:
+        if dtype == "int64":
+            return torch.randint(0, words, (count, *shape), device=device)
+        return torch.randn(count, *shape, device=device).to(getattr(torch, dtype))
+
+    def batch(count: int, device: torch.device) -> Any:
+        return [tensor(count, dtype, shape, device) for _, dtype, shape in inputs]
+
+    def loss(model: torch.nn.Module, data: Any) -> torch.Tensor:
+        output: Any = model(*data)
+        if getattr(output, "loss", None) is not None:
+            output = output.loss
+        output = getattr(output, "logits", output)
+        output = output[0] if isinstance(output, (tuple, list)) else output
+        value: torch.Tensor = output if output.dim() == 0 else output.float().square().mean()
+        return value
+
+    return Model(path, module, batch, loss)
 
 
 def _lstm(length: int) -> Model:
@@ -224,7 +264,7 @@ def run(request: dict[str, Any]) -> None:
     end = time.perf_counter() + request["seconds"]
     accelerator = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     device = torch.device(request["device"] or accelerator)
-    model = find_model(request["model"], request["image_size"], request["seq_length"])
+    model = find_model(request["model"], request["image_size"], request["seq_length"], request["inputs"])
     precision = resolved_precision(request["precision"], device)
     trainer = Trainer(model, device, precision, request["optimizer"])
     batch = request["batch_size"] or (trainer.largest_batch() if device.type == "cuda" else 8)
