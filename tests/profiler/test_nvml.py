@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from planner.profiler import nvml
-from planner.profiler.nvml import bind, open_nvml, read_details, read_gpus
+from planner.profiler.nvml import open_nvml, read_details, read_gpus
+from planner.profiler.nvml_library import bind
 
 NOT_SUPPORTED = 3
 
