@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from planner.cli.table import Column, render
+from planner.errors import InputError
 from planner.units import UNKNOWN, format_rate
+from planner.workloads.catalog import load_workload
+from planner.workloads.datasets import dataset
 
 _RATES = [
     Column("operations"),
@@ -23,6 +26,7 @@ _RUNS = [
     Column("samples/s", "right"),
     Column("quartiles", "right"),
     Column("J/step", "right"),
+    Column("kWh/epoch", "right"),
 ]
 # Parts of the rates table in the order in which a reader looks for them.
 _NAMES = {
@@ -91,6 +95,16 @@ def _number(rate: float | None) -> str:
     return UNKNOWN if rate is None else f"{rate / 1e9:.1f}"
 
 
+def _kwh_per_epoch(model: str, joules_per_sample: float) -> str:
+    """By the counters of the hardware, for the model's usual data set; unknown where it has none."""
+    try:
+        name = load_workload(model).default_dataset
+        samples = dataset(name).samples if name is not None else None
+    except InputError:
+        samples = None
+    return UNKNOWN if samples is None else f"{joules_per_sample * samples / 3.6e6:.3g}"
+
+
 def _milliseconds(seconds: float) -> str:
     return f"{seconds * 1e3:,.0f} ms"
 
@@ -106,4 +120,5 @@ def _run(run: dict[str, Any]) -> list[str]:
         format_rate(run["batch_size"] / run["step_time_s"]),
         f"{_milliseconds(run['low_s'])} to {_milliseconds(run['high_s'])}",
         UNKNOWN if energy is None else f"{energy:.0f}",
+        UNKNOWN if energy is None else _kwh_per_epoch(run["model"], energy / run["batch_size"]),
     ]

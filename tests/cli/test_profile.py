@@ -71,6 +71,17 @@ def test_a_model_is_trained_and_remembered(run: Run, python: str) -> None:
     assert here(run(*ASK).record)["step_time_s"]["p50"] == pytest.approx(0.5, rel=0.25)
 
 
+def test_counted_energy_is_shown_for_an_epoch(run: Run, python: str) -> None:
+    run("profile", "-m", "resnet18", "-b", "8", "--python", python)
+    path = Path(run("profile", "show", "-o", "json").record["path"])
+    document = json.loads(path.read_text())
+    for runs, shown in ((document["runs"], "57.7"), ([{**document["runs"][0], "model": "net.py:make"}], "–")):
+        counted = [{**entry, "energy_j_per_step": 1296.0} for entry in runs]
+        path.write_text(json.dumps({**document, "runs": counted}))
+        line = run("profile", "show").out.splitlines()[-1].split()
+        assert line[-2:] == ["1296", shown]  # 162 J a sample x 1,281,167 samples
+
+
 def test_a_model_of_ones_own_is_trained(run: Run, python: str) -> None:
     assert run("profile", "-m", "net.py:make", "--input", "3x32x32", "-b", "8", "--python", python).code == 0
     (stored,) = run("profile", "show", "-o", "json").record["runs"]
