@@ -18,7 +18,7 @@ Measurement = Mapping[str, Any]
 # A rate may lie a little above every rate that was reached: each measurement is limited by the other one as well.
 _HEADROOM = (1.0, 1.1, 1.25)
 _UPDATE = "update "
-_NO_CLASS = ("launch", "held", "rewritten", "zeros", "probe")
+_NO_CLASS = ("launch", "held", "rewritten", "probe")
 
 
 def rates_of(measurements: Sequence[Measurement], share_left: float = 1.0) -> MeasuredRates:

@@ -34,6 +34,7 @@ from probe_networks import Probe, probes
 LEAST_REPEATS = 3
 MOST_REPEATS = 25
 WINDOW_S = 1.0
+VOCABULARY = 16390  # as little divisible as vocabularies are
 _SGD_MOMENTUM = {"lr": 1e-3, "momentum": 0.9}
 _OPTIMIZERS: dict[str, Callable[[list[torch.Tensor]], torch.optim.Optimizer]] = {
     "sgd": lambda parameters: torch.optim.SGD(parameters, **_SGD_MOMENTUM),
@@ -88,7 +89,8 @@ def cases(bench: Bench) -> Iterator[Case]:
     yield from _products(bench, bench.batch, 512, 1000)
     yield from _attention(bench)
     yield from _transformer_parts(bench)
-    yield from _recurrent(bench)
+    for hidden in (512, 450):  # one that fills vectors and cache lines, and one that does not
+        yield from _recurrent(bench, hidden)
     for channels, size in ((48, 56), (96, 28), (192, 14), (384, 7)):
         yield from _convolution(bench, channels, channels, size, kernel=3)
     for inputs, outputs, size in ((48, 192, 56), (192, 48, 56), (384, 96, 28), (192, 768, 14), (16, 96, 56)):
@@ -100,7 +102,7 @@ def cases(bench: Bench) -> Iterator[Case]:
     yield from _convolution(bench, 3, 48, 224, kernel=7, stride=2)
     yield from _pooling(bench)
     yield from _vocabulary(bench)
-    yield from _products(bench, 1024, 512, 16384)
+    yield from _products(bench, 1024, 512, VOCABULARY)
     yield from _held_memory(bench)
     yield from _convolution(bench, 192, 192, 28, kernel=3, groups=32)
     yield from _batched_products(bench)
@@ -325,7 +327,7 @@ def _pooling(bench: Bench) -> Iterator[Case]:
 def _vocabulary(bench: Bench) -> Iterator[Case]:
     """A language model's ends: look-ups in a large table, and the softmax over it, whose tensors are large."""
     native = torch.ops.aten
-    rows, classes, width = 1024, 16384, 512
+    rows, classes, width = 1024, VOCABULARY, 512
     scores = 4.0 * rows * classes
 
     def log_softmax() -> Callable[[], Any]:
@@ -336,8 +338,11 @@ def _vocabulary(bench: Bench) -> Iterator[Case]:
         grad, out = bench.random(rows, classes), bench.random(rows, classes)
         return lambda: native._log_softmax_backward_data(grad, out, -1, torch.float32)
 
-    def zeros() -> Callable[[], Any]:
-        return lambda: torch.zeros(rows, classes, device=bench.device)
+    def loss_backward() -> Callable[[], Any]:
+        labels = torch.randint(0, classes, (rows,), device=bench.device)
+        data, one = bench.random(rows, classes), torch.tensor(1.0, device=bench.device)
+        total = torch.tensor(float(rows), device=bench.device)
+        return lambda: native.nll_loss_backward(one, data, labels, None, 1, -100, total)
 
     def column_sum() -> Callable[[], Any]:
         data = bench.random(rows, classes)
@@ -358,7 +363,7 @@ def _vocabulary(bench: Bench) -> Iterator[Case]:
     yield Case("log softmax", "softmax", "forward", 0.0, 2 * scores, 1, log_softmax)
     yield Case("log softmax", "softmax", "backward", 0.0, 3 * scores, 1, log_softmax_backward)
     yield Case("column sum", "red", "backward", 0.0, scores, 1, column_sum)
-    yield Case("large zeros", "zeros", "backward", 0.0, scores, 1, zeros)
+    yield Case("loss backward", "red", "backward", 0.0, scores, 1, loss_backward)
 
 
 def _attention(bench: Bench) -> Iterator[Case]:
@@ -383,9 +388,9 @@ def _attention(bench: Bench) -> Iterator[Case]:
     yield Case("attention 160x64", "sdpa_bw", "backward", 10 * scores * width, 8 * operand, 2, backward)
 
 
-def _recurrent(bench: Bench) -> Iterator[Case]:
+def _recurrent(bench: Bench, hidden: int) -> Iterator[Case]:
     """An LSTM's layer; its recurrent weights are read again at every step."""
-    steps, batch, hidden = 32, 2 * bench.batch, 512
+    steps, batch = 32, 2 * bench.batch
     flops = 2.0 * steps * batch * 8 * hidden * hidden
     moved = 4.0 * steps * (4 * hidden * hidden + 14 * batch * hidden)
 
@@ -402,8 +407,8 @@ def _recurrent(bench: Bench) -> Iterator[Case]:
         inputs, grad = (data, *lstm.parameters()), torch.randn_like(out)
         return lambda: torch.autograd.grad(out, inputs, grad, retain_graph=True)
 
-    yield Case("lstm 512", "rnn", "forward", flops, moved, 4 * steps, forward)
-    yield Case("lstm 512", "rnn", "backward", 2 * flops, 2 * moved, 4 * steps, backward)
+    yield Case(f"lstm {hidden}", "rnn", "forward", flops, moved, 4 * steps, forward)
+    yield Case(f"lstm {hidden}", "rnn", "backward", 2 * flops, 2 * moved, 4 * steps, backward)
 
 
 def _held_memory(bench: Bench) -> Iterator[Case]:
