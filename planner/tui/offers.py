@@ -11,6 +11,7 @@ from pricing.flags import MEANING, NOT_SEEN, UNSOLD
 from pricing.offer import InstanceType, Offer
 
 SORTS = ("price", "provider", "machine", "region", "gpus", "age")
+_GONE = frozenset({NOT_SEEN, *UNSOLD})
 TOO_OLD_DAYS = Question().max_price_age_days
 AGE_BANDS = (
     (0, "today"),
@@ -22,12 +23,18 @@ AGE_BANDS = (
 
 
 class Line(NamedTuple):
-    """An offer with its machine, its age in days, and whether that is too old to trust as it stands."""
+    """An offer with its machine, its age in days, and whether that is too old to trust as it stands.
+
+    ``current`` says that it can be had and trained on: neither retired, nor unsold, nor too old to be ranked; ``text``
+    is what a filter looks at.
+    """
 
     offer: Offer
     kind: InstanceType
     days: int
     stale: bool
+    current: bool
+    text: str
 
 
 _RAW: dict[str, Callable[[Line], tuple[object, ...]]] = {
@@ -51,30 +58,21 @@ def offer_lines(prices: Prices) -> list[Line]:
     def stale(purchase: str, price_as_of: str) -> bool:
         return is_stale(purchase, price_as_of, prices.today)
 
-    return [
-        Line(
-            offer,
-            prices.kinds[(offer.provider, offer.instance_type)],
-            days(offer.price_as_of),
-            stale(offer.purchase, offer.price_as_of),
-        )
-        for offer in prices.offers
-    ]
-
-
-def is_current(line: Line) -> bool:
-    """Whether it can be had and trained on: neither retired, nor unsold, nor too old to be ranked."""
-    gone = {NOT_SEEN, *UNSOLD}.intersection(line.offer.flags)
-    return not line.kind.unranked and not gone and line.days <= TOO_OLD_DAYS
+    lines = []
+    for offer in prices.offers:
+        kind, age = prices.kinds[(offer.provider, offer.instance_type)], days(offer.price_as_of)
+        current = not kind.unranked and age <= TOO_OLD_DAYS and _GONE.isdisjoint(offer.flags)
+        lines.append(Line(offer, kind, age, stale(offer.purchase, offer.price_as_of), current, _text(offer, kind)))
+    return lines
 
 
 def chosen_lines(lines: Sequence[Line], words: str, sort: str, *, cpu_too: bool, past_too: bool = False) -> list[Line]:
     """The lines that contain every word, in the order asked for; machines without accelerators where ``cpu_too``, those
     that are not current where ``past_too``."""
     wanted = words.casefold().split()
-    shown = [line for line in lines if (cpu_too or line.kind.num_gpus) and (past_too or is_current(line))]
+    shown = [line for line in lines if (cpu_too or line.kind.num_gpus) and (past_too or line.current)]
     if wanted:
-        shown = [line for line in shown if all(word in _text(line) for word in wanted)]
+        shown = [line for line in shown if all(word in line.text for word in wanted)]
     raw = _RAW[sort]
     return sorted(shown, key=lambda line: raw(line))
 
@@ -92,7 +90,6 @@ def flag_words(offer: Offer) -> list[str]:
     return [MEANING.get(flag, flag) for flag in offer.flags]
 
 
-def _text(line: Line) -> str:
-    offer, kind = line.offer, line.kind
+def _text(offer: Offer, kind: InstanceType) -> str:
     parts = (offer.provider, offer.instance_type, offer.region, offer.zone or "", offer.purchase, kind.accelerator)
     return " ".join(parts).casefold()

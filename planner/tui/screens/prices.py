@@ -36,6 +36,7 @@ class PricesRead(Message):
 
     prices: Prices
     lines: list[Line]
+    ages: list[tuple[str, int]]
 
 
 @dataclass
@@ -54,6 +55,7 @@ class PricesScreen(PlannerScreen):
         super().__init__()
         self._prices: Prices | None = None
         self._all: list[Line] = []
+        self._ages: list[tuple[str, int]] = []
         self._problem = ""
         self._words, self._sort, self._cpu_too, self._past_too = "", SORTS[0], False, False
 
@@ -94,10 +96,11 @@ class PricesScreen(PlannerScreen):
         except PlannerError as error:
             self.post_message(PricesMissing(str(error)))
             return
-        self.post_message(PricesRead(prices, offer_lines(prices)))
+        lines = offer_lines(prices)
+        self.post_message(PricesRead(prices, lines, age_counts(lines)))
 
     def on_prices_read(self, message: PricesRead) -> None:
-        self._prices, self._all = message.prices, message.lines
+        self._prices, self._all, self._ages, self._problem = message.prices, message.lines, message.ages, ""
         self.refresh_content()
 
     def on_prices_missing(self, message: PricesMissing) -> None:
@@ -182,7 +185,7 @@ class PricesScreen(PlannerScreen):
 
     def _ages_text(self) -> Text:
         palette = self.planner.palette
-        counts = age_counts(self._all)
+        counts = self._ages
         most = max((count for _, count in counts), default=0) or 1
         lines = [
             Text(f"{name:<18}", style=palette.dim)

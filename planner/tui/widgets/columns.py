@@ -84,10 +84,10 @@ def _gpus(row: Estimate, view: View, width: int) -> Text:
 
 
 def _against(value: Interval | None, limit: float | None, row: Estimate, view: View) -> str:
-    """The colour of a value beside its limit: bad beyond it, warn where only its P90 is, as the row misses for that."""
+    """The ink of a value beside its limit: bad and bold beyond it, warn where only its P90 is."""
     if value is not None and limit is not None:
         if value.p50 > limit:
-            return view.palette.bad
+            return f"bold {view.palette.bad}"
         if value.p90 > limit and misses(row, view.limits):
             return view.palette.warn
     return view.ink(row, view.palette.text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from rich.console import Console
@@ -14,11 +14,12 @@ from textual.coordinate import Coordinate
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widgets import DataTable
+from textual.widgets.data_table import RowKey
 
 AHEAD = 8
 """Rows below those that are seen, for the cursor to move into."""
 
-_AT_ONCE = 150
+_AT_ONCE = 200
 """Rows added in one go on the way to the last of thousands: the interface stays awake meanwhile."""
 
 _FEW = 60
@@ -77,8 +78,8 @@ class LineTable(DataTable[Text]):
         self.refresh()
 
     def extend(self, count: int) -> None:
-        """Have ``count`` rows in the table, where there are as many lines."""
-        while self.row_count < min(count, self.line_count):
+        """Have ``count`` rows in the table, where there are as many lines; none before it has its columns."""
+        while self.columns and self.row_count < min(count, self.line_count):
             self.add_row()
 
     def columns_replaced(self, labels: Sequence[tuple[Text, int]]) -> None:
@@ -91,6 +92,10 @@ class LineTable(DataTable[Text]):
         self.clear(columns=True)
         for label, width in labels:
             self.add_column(label, width=width)
+
+    def _update_dimensions(self, new_rows: Iterable[RowKey]) -> None:
+        """Without measuring the cells of new rows: the columns are as wide as they are."""
+        super()._update_dimensions(())
 
     def get_row_at(self, row_index: int) -> list[Text]:
         nothing = super().get_row_at(row_index)

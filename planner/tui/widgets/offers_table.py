@@ -17,6 +17,8 @@ from planner.tui.widgets.columns import GAP
 from planner.tui.widgets.line_table import LineTable
 from planner.units import UNKNOWN
 
+_FIRST = 100
+
 
 class _Column(NamedTuple):
     title: str
@@ -64,10 +66,10 @@ An age in amber is older than prices of its kind stay true: 3 days for spot, 30 
         self._palette: Palette | None = None
 
     def show(self, lines: Sequence[Line], sort: str, palette: Palette) -> None:
-        """Replace the lines; the cursor stays on its offer where that is still there."""
+        """Replace the lines; the cursor stays on its offer where that is still among the first."""
         chosen = self.chosen.offer[:5] if self.chosen is not None else None
         self._lines, self._sort, self._palette, self._columns = lines, sort, palette, self._fitting()
-        cursor = next((index for index, line in enumerate(lines) if line.offer[:5] == chosen), 0)
+        cursor = next((index for index, line in enumerate(lines[:_FIRST]) if line.offer[:5] == chosen), 0)
         with self.prevent(DataTable.RowHighlighted):
             labels = [(_header(column, sort, palette), column.width + GAP) for column in self._columns]
             self.columns_replaced([(Text(" "), 1), *labels])
