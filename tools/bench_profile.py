@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.profiler.detect import LocalMachine, quick_look
 from planner.profiler.profile_file import read_profile
-from planner.profiler.session import QUICK_S, Session, Wanted
+from planner.profiler.session import HOST_S, QUICK_S, Session, Wanted
 from planner.throughput.evidence import shipped_knowledge
 from planner.throughput.measured import knowledge_with_profile
 from planner.throughput.step import StepModel
@@ -83,7 +83,7 @@ def repetition(python: str, steps: int, ratios: dict[str, list[float]]) -> None:
 
         before = measured(MODELS)
         begin = time.monotonic()
-        session.measure(python, quick=True, seconds=QUICK_S, progress=lambda *_: None)
+        session.measure(python, quick=True, seconds=QUICK_S - HOST_S, progress=lambda *_: None)
         print(f"quick profile: {time.monotonic() - begin:.1f} s")
         predicted = [predicted_s(local, path, model, runs=False) for model in MODELS]
         compare("after --quick", MODELS, predicted, before, measured(MODELS), ratios)
