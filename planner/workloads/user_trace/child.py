@@ -20,6 +20,7 @@ from ..torch_trace import ModelTrace, StepTrace, trace_model
 from .depth import equal_layers, trace_by_depth
 from .devices import STAGES, Stage, move
 from .errors import CannotTraceError, is_data_dependent, sentence
+from .libraries import data_questions_answered
 from .models import Made, found, library_input, made
 from .step import InputRow, Loss, UserStep
 
@@ -88,7 +89,7 @@ def _first_that_runs(made_model: Made, rows: list[InputRow], batches: tuple[int,
     """
     failures: list[BaseException] = []
     for stage in STAGES:
-        with stage.open(), optimizers_at_rest():
+        with stage.open(), optimizers_at_rest(), data_questions_answered():
             move(made_model.model, stage.device)
             step = UserStep(made_model.model, made_model.loss, rows, stage.device)
             for name, loss in step.losses():

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import nn
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 
 _FACTORY_NAMES = """
@@ -67,9 +66,16 @@ def on_device(device: str, *modes: Any) -> Iterator[None]:
         nn.Module.cuda = plain  # type: ignore[method-assign]
 
 
+def _fake_tensors() -> Any:
+    """Imported where it is used: it takes as long to import as a small network takes to trace."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    return FakeTensorMode(allow_non_fake_inputs=True)
+
+
 STAGES = (
     Stage("the meta device", "meta", lambda: on_device("meta")),
-    Stage("fake tensors", "cpu", lambda: on_device("cpu", FakeTensorMode(allow_non_fake_inputs=True))),
+    Stage("fake tensors", "cpu", lambda: on_device("cpu", _fake_tensors())),
 )
 
 
