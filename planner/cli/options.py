@@ -40,6 +40,7 @@ def _add_experiment(group: argparse._ArgumentGroup, model: str | None) -> None:
         "-m", "--model", metavar="NAME", help="a model (gpuplanner models) or its file: docs/own-models.md"
     )
     group.set_defaults(default_model=model)
+    group.add_argument("--hub", action="store_true", help="fetch -m OWNER/NAME's config.json from the Hugging Face hub")
     group.add_argument(
         "--config", metavar="FILE", help="a training configuration: TrainingArguments, axolotl, timm ..."
     )
@@ -152,6 +153,10 @@ def experiment_request(arguments: argparse.Namespace) -> ExperimentRequest:
 
         request = completed(request, read_training_config(arguments.config))
     by_numbers = arguments.params or arguments.flops_per_sample or arguments.activation_bytes
+    if arguments.hub:
+        from planner.workloads.hub import fetched_config
+
+        return request._replace(model=str(fetched_config(request.model)))
     if request.model or arguments.model is not None or by_numbers:
         return request
     if arguments.default_model is None:
