@@ -170,7 +170,7 @@ _WIDTHS = (
     (14, 13, 11, 7, 4),
     (14, 10, 10, 8, 4),
     (14, 10, 10, 0, 4),
-    (13, 0, 10, 0, 4),
+    (12, 0, 11, 0, 4),
     (12, 0, 8, 0, 4),
 )
 """(machine, where, GPUs, interval, buy) from rich to poor; 0 leaves the column away."""
