@@ -309,6 +309,18 @@ def describe(experiment: Experiment) -> str:
         parts.append(experiment.dataset.name)
     else:
         parts.append(f"{format_count(experiment.samples_per_epoch)} samples")
-    parts.append(f"{experiment.epochs:g} epochs" if experiment.epochs != 1 else "1 epoch")
+    parts.append(_how_long(experiment))
     parts.append(experiment.precision)
     return " · ".join(parts)
+
+
+def _how_long(experiment: Experiment) -> str:
+    """Epochs where their number is plain, else all that is seen: '90 epochs', '1B tokens'."""
+    epochs, length = experiment.epochs, experiment.workload.seq_length
+    if epochs == 1:
+        return "1 epoch"
+    if epochs == round(epochs, 2):
+        return f"{epochs:g} epochs"
+    if length is not None:
+        return f"{format_count(experiment.total_samples * length)} tokens"
+    return f"{format_count(experiment.total_samples)} samples seen"

@@ -263,6 +263,8 @@ class TestRefusals:
         ({"epochs": 90.0}, "resnet50 · imagenet · 90 epochs · amp"),
         ({"epochs": 1.0, "precision": "bf16"}, "resnet50 · imagenet · 1 epoch · bf16"),
         ({"epochs": 2.5, "samples": 5000.0}, "resnet50 · 5k samples · 2.5 epochs · amp"),
+        ({"steps": 1000.0, "batch_size_per_gpu": 100}, "resnet50 · imagenet · 100k samples seen · amp"),
+        ({"model": "llama-3-8b", "tokens": 1e9}, "llama-3-8b · fineweb-10b · 1B tokens · amp"),
     ],
 )
 def test_one_line(said: dict[str, Any], line: str) -> None:
