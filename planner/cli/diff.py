@@ -6,21 +6,37 @@ import argparse
 import json
 import sys
 import textwrap
+from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from planner.cli.plan_json import SCHEMA_VERSION
+from planner.cli.plan_json import SCHEMA_VERSION, estimate_record, plan_record
 from planner.cli.table import Column, render, styled, terminal_width, use_color
 from planner.errors import InputError
-from planner.handoff.diff import Change, PlanDiff, RowChange, compare, moved, row_words
+from planner.handoff.diff import (
+    Change,
+    PlanDiff,
+    RowChange,
+    compare,
+    key,
+    moved,
+    recommended,
+    row_words,
+    taken_by_hand,
+)
 from planner.units import format_duration, format_money
 from planner.values import rows
+
+if TYPE_CHECKING:
+    from planner.plan.planning import Answer
 
 _EPILOG = """\
 examples:
   gpuplanner export -m resnet50 --to bash -f train.sh --lock old.json
   gpuplanner estimate -m resnet50 -o json > new.json
   gpuplanner diff old.json new.json
+  gpuplanner diff old.json                (the same question asked again today)
 """
 _COLUMNS = (
     Column("way to run", width=46, least=20),
@@ -35,14 +51,17 @@ _COLUMNS = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument("old", metavar="OLD.json", help="a lock, or the JSON of gpuplanner estimate")
-    parser.add_argument("new", metavar="NEW.json", help="the same of a later day or another question")
+    parser.add_argument(
+        "new", metavar="NEW.json", nargs="?", help="another plan; without one, OLD's question is asked again today"
+    )
     parser.add_argument("-n", "--max-rows", type=rows, default=20, metavar="N", help="rows shown, 0 for all (20)")
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="format (table)")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    old, new = _read(arguments.old), _read(arguments.new)
-    for name, plan in ((arguments.old, old), (arguments.new, new)):
+    old = _read(arguments.old)
+    new = _asked_again(arguments.old, old) if arguments.new is None else _read(arguments.new)
+    for name, plan in ((arguments.old, old), (arguments.new or arguments.old, new)):
         try:
             compare(plan, plan)
         except InputError as error:
@@ -66,6 +85,47 @@ def _read(name: str) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise InputError(f"{name} is no plan: it is not a JSON object")
     return record
+
+
+def _asked_again(name: str, lock: dict[str, Any]) -> dict[str, Any]:
+    """The lock of the same question today; a row that was taken instead of the recommended one is taken again."""
+    from planner.experiment.resolve import resolve_experiment
+    from planner.handoff.lock import lock_record, prices_of
+    from planner.handoff.replay import inputs_of
+    from planner.plan.planning import answer, written
+    from planner.plan.world import open_world
+    from planner.profiler.this_machine import find_this_machine, store_path
+
+    now = datetime.now().astimezone()
+    try:
+        request, asked = inputs_of(lock, now)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from error
+    world = open_world(find_this_machine(), store_path())
+    experiment = resolve_experiment(request)
+    answered = answer(experiment, asked, world, now)
+    plan = plan_record(written(experiment, answered, now, max_rows=len(lock["estimates"])))
+    taken = taken_by_hand(lock)
+    chosen = recommended(plan) if taken is None else _same_row(answered, taken, now)
+    shown = {"estimates": [*plan["estimates"], *([chosen] if chosen else [])]}
+    return lock_record(plan, chosen, request, asked, world.config, prices_of(answered, shown))
+
+
+def _same_row(answered: Answer, taken: Mapping[str, Any], now: datetime) -> dict[str, Any] | None:
+    """The record of the row that is the same way to run as ``taken``; None where there is none any more."""
+    from planner.plan.rows import ranked_estimate
+
+    for rank, row in enumerate(answered.ranking.rows, start=1):
+        candidate, offer = row.setting.candidate, row.offer
+        place = (None, None) if offer is None else (offer.region, offer.zone)
+        if (candidate.name, *place, candidate.purchase(offer)) == tuple(taken.get(name) for name in _ROW_NAMES):
+            record = estimate_record(ranked_estimate(row, rank, on_front=False, now=now))
+            if key(record) == key(taken):
+                return record
+    return None
+
+
+_ROW_NAMES = ("name", "region", "zone", "purchase")
 
 
 def _record(difference: PlanDiff, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:

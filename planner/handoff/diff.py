@@ -84,6 +84,12 @@ def row_words(row: Mapping[str, Any]) -> str:
     return f"{row['provider']} {row.get('instance_type')} in {place}, {purchase}"
 
 
+def taken_by_hand(plan: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The row that was taken instead of the plan's own recommendation; None where it was that one."""
+    taken, best = _choice(plan), recommended(plan)
+    return None if taken is None or (best is not None and key(taken) == key(best)) else taken
+
+
 def _rows(plan: Mapping[str, Any]) -> dict[Key, Mapping[str, Any]]:
     """The plan's rows, with the one that was chosen or recommended where it is not among those shown."""
     rows = plan.get("estimates")
@@ -97,18 +103,23 @@ def _rows(plan: Mapping[str, Any]) -> dict[Key, Mapping[str, Any]]:
 
 
 def _choice(plan: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The row that was taken: a lock's, else the recommended one; an older JSON names it by its rank only."""
+    """The row that was taken: a lock's, else the recommended one."""
     lock = plan.get("lock")
     if isinstance(lock, dict) and isinstance(lock.get("chosen"), dict):
         chosen: Mapping[str, Any] = lock["chosen"]
         return chosen
-    recommended = plan.get("recommendation")
-    if not isinstance(recommended, dict):
+    return recommended(plan)
+
+
+def recommended(plan: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The recommended row of a plan's record; an older JSON names it by its rank only."""
+    named = plan.get("recommendation")
+    if not isinstance(named, dict):
         return None
-    estimate = recommended.get("estimate")
+    estimate = named.get("estimate")
     if isinstance(estimate, dict):
         return estimate
-    return next((row for row in plan["estimates"] if row.get("rank") == recommended.get("rank")), None)
+    return next((row for row in plan["estimates"] if row.get("rank") == named.get("rank")), None)
 
 
 def _inputs(plan: Mapping[str, Any]) -> dict[str, Any]:

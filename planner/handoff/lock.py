@@ -27,7 +27,7 @@ LOCK_VERSION = 1
 
 def lock_record(
     plan: Mapping[str, Any],
-    chosen: Mapping[str, Any],
+    chosen: Mapping[str, Any] | None,
     request: ExperimentRequest,
     question: Question,
     config: Config,
@@ -38,7 +38,7 @@ def lock_record(
         **{name: value for name, value in plan.items() if name != "unranked"},
         "lock": {
             "lock_version": LOCK_VERSION,
-            "chosen": dict(chosen),
+            "chosen": None if chosen is None else dict(chosen),
             "inputs": {
                 "experiment": _plain(request),
                 "question": _plain(question),

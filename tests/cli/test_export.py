@@ -98,3 +98,41 @@ def test_diff_refuses_what_is_no_plan(run: Run, tmp_path: Path, text: str) -> No
     result = run("diff", str(path), str(path))
     assert result.code == 2
     assert str(path) in result.err
+
+
+def test_diff_asks_a_locks_question_again(run: Run, tmp_path: Path) -> None:
+    lock = tmp_path / "plan.lock.json"
+    assert run(*EXPORT, "--to", "bash", "--deadline", "30h", "--lock", str(lock)).code == 0
+    record = run("diff", str(lock), "-o", "json").record
+    assert record["choice"]["flips"] is False
+    assert record["inputs"] == record["versions"] == []
+
+
+def test_a_row_that_was_taken_by_its_rank_is_taken_again(run: Run, tmp_path: Path) -> None:
+    lock = tmp_path / "plan.lock.json"
+    assert run(*EXPORT, "--to", "bash", "--on", "workstation", "--lock", str(lock)).code == 0
+    record = run("diff", str(lock), "-o", "json").record
+    assert record["choice"]["new"]["place"] == "workstation"
+    assert record["choice"]["flips"] is False
+
+
+def test_a_deadline_that_has_passed_is_asked_no_more(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "plan.lock.json"
+    run(*EXPORT, "--to", "bash", "--deadline", "30h", "--lock", str(path))
+    lock = json.loads(path.read_text(encoding="utf-8"))
+    lock["lock"]["inputs"]["question"]["limits"]["deadline"] = "2020-01-01T00:00:00+00:00"
+    path.write_text(json.dumps(lock), encoding="utf-8")
+    changed = {change["name"]: change["new"] for change in run("diff", str(path), "-o", "json").record["inputs"]}
+    assert changed == {"question.limits.deadline": None}
+
+
+def test_only_a_lock_of_this_version_can_be_asked_again(run: Run, tmp_path: Path) -> None:
+    plain, other = tmp_path / "plain.json", tmp_path / "other.json"
+    plain.write_text(run("estimate", "-m", "resnet50", "--offline", "-o", "json").out, encoding="utf-8")
+    record = json.loads(plain.read_text(encoding="utf-8"))
+    inputs = {"experiment": {"modle": "resnet50"}, "question": {"limits": {"deadline": None}}}
+    other.write_text(json.dumps({**record, "lock": {"inputs": inputs}}), encoding="utf-8")
+    for path, words in ((plain, "only a lock"), (other, "does not know")):
+        result = run("diff", str(path))
+        assert result.code == 2
+        assert words in result.err
