@@ -1,7 +1,5 @@
 """Lines over time, drawn in characters: the command line prints them as they are, the app colours them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What `estimate` shows beside the ranking where asked: the front of time and cost, and chosen rows side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Buy or rent: machines one might buy against renting, over the months of a stated use."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
