@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from threading import Event
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from threading import Event, Thread
+from typing import cast
 
+import pytest
 from textual.pilot import Pilot
 
 from planner.errors import DataError
 from planner.tui.app import PlannerApp
-from planner.tui.refreshing import Refreshing, RefreshState
+from planner.tui.core import LiveCore
+from planner.tui.refreshing import LiveRefreshing, Refreshing, RefreshState
 from planner.tui.widgets.facts_pane import FactsPane
-from pricing.providers.base import Progress
+from pricing.errors import PricingError
+from pricing.live import LiveRefresh
+from pricing.providers.base import Progress, Report
 from pricing.refresh import Summary
 from tests.tui.conftest import Open, settled
 from tests.tui.refreshes import REFUSED, SOURCES, SampleRefreshing, outcomes
@@ -138,3 +145,69 @@ def test_nothing_is_said_of_the_time_left_at_the_start() -> None:
     assert [one.provider for one in state.providers()] == ["aws", "azure", "gcp"]
     assert state.share == 1.0
     assert not state.running
+
+
+class SlowLive:
+    """What LiveRefreshing asks of a LiveRefresh; its run lasts until it is cancelled."""
+
+    sources: Mapping[str, str] = {"AWS spot advisor": "aws"}
+
+    def __init__(self, error: PricingError | None = None) -> None:
+        self._error = error
+        self.began = Event()
+
+    async def large_bytes(self) -> int:
+        if self._error is not None:
+            raise self._error
+        return 1234
+
+    async def run(self, report: Report) -> Summary:
+        if self._error is not None:
+            raise self._error
+        report(Progress("AWS spot advisor", 1, None, "pages"))
+        self.began.set()
+        await asyncio.sleep(30)
+        raise AssertionError("nobody stopped it")
+
+
+def test_a_real_refresh_is_stopped_from_another_thread() -> None:
+    live = SlowLive()
+    refreshing = LiveRefreshing(cast(LiveRefresh, live))
+    state = RefreshState(refreshing.sources)
+    ended: list[type[BaseException]] = []
+
+    def run() -> None:
+        try:
+            refreshing.run(state.heard)
+        except BaseException as error:
+            ended.append(type(error))
+
+    worker = Thread(target=run)
+    worker.start()
+    assert live.began.wait(10)
+    refreshing.stop()
+    worker.join(10)
+    assert ended == [asyncio.CancelledError]
+    assert state.share == 0.5
+    refreshing.stop()  # it has ended: there is nothing to stop
+
+
+def test_a_refresh_that_cannot_be_written_is_an_error_of_the_data() -> None:
+    refreshing = LiveRefreshing(cast(LiveRefresh, SlowLive(PricingError("the store is full"))))
+    assert refreshing.large_bytes() == 0
+    with pytest.raises(DataError, match="the store is full"):
+        refreshing.run(lambda progress: None)
+    assert LiveRefreshing(cast(LiveRefresh, SlowLive())).large_bytes() == 1234
+
+
+def test_the_core_makes_ready_what_needs_no_account(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    core = LiveCore()
+    refreshing = core.refreshing(("azure",))
+    assert set(refreshing.sources.values()) == {"azure"}
+    with pytest.raises(DataError, match="nowhere"):
+        core.refreshing(("nowhere",))
+    core.prices_changed()
+    prices = core.prices()
+    assert not prices.readings
+    assert not prices.changes
