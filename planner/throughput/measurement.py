@@ -16,7 +16,7 @@ from planner.hardware.interconnect import Network, default_link
 from planner.hardware.machine import Machine
 from planner.throughput.estimate import Scope
 from planner.workloads.attention import with_stored_scores
-from planner.workloads.catalog import load_workload
+from planner.workloads.catalog import zoo_workload
 from planner.workloads.resize import at_image_size, at_seq_length
 from planner.workloads.workload import Workload
 
@@ -239,7 +239,7 @@ def _find_workload(name: str) -> Workload | UnknownNameError:
     problem = UnknownNameError("model", name)
     for candidate in dict.fromkeys((name, bare, bare.rsplit("/", 1)[-1])):
         try:
-            return load_workload(candidate)
+            return zoo_workload(candidate)
         except UnknownNameError as error:
             problem = error
     return problem

@@ -153,7 +153,10 @@ def trace(request: TraceRequest) -> Workload:
     if "error" in result:
         ways_on = WAYS_ON if result["error"]["stage"] == "step" else ""
         raise InputError(f"cannot trace {request.target}: {result['error']['message']}{ways_on}")
-    return workload_of(request, result)
+    try:
+        return workload_of(request, result)
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise PlannerError(f"the trace's result cannot be used: {type(error).__name__}: {error}") from error
 
 
 def _run(command: list[str], timeout_s: float) -> str:
@@ -226,8 +229,9 @@ def _steps(result: Mapping[str, Any], kind: str) -> StepPair:
 
 
 def name_of(target: str) -> str:
-    """'model.py:Net' of a path; the colon keeps it apart from every name in the zoo."""
-    return f"{Path(target.rpartition(':')[0]).name}:{target.rpartition(':')[2]}" if ":" in target else f"own:{target}"
+    """'model.py:Net' of a path; the colon keeps it apart from the zoo's names, which use '@' for variants."""
+    source, colon, attribute = target.rpartition(":")
+    return f"{Path(source).name}:{attribute}".replace("@", "-") if colon else f"own:{target}"
 
 
 def sizes_of(inputs: list[TracedInput]) -> tuple[int | None, int | None]:

@@ -128,6 +128,7 @@ def test_a_graph_that_changes_with_the_batch_is_named(tmp_path: Path, model: str
         ("sys.exit(1)", PlannerError, "it said nothing"),
         ("time.sleep(30)", PlannerError, "longer than 0.5 s"),
         ("result.write_text('{')", InputError, "is not JSON"),
+        ("result.write_text('{}')", PlannerError, "result cannot be used"),
     ],
 )
 def test_an_interpreter_that_gives_no_answer(
@@ -183,6 +184,7 @@ class TestTargets:
 
     def test_names_are_told_apart_from_the_zoo(self) -> None:
         assert name_of("some/where/net.py:resnet50") == "net.py:resnet50"
+        assert name_of("v@2/net@2.py:Net") == "net-2.py:Net"
         assert name_of("timm/resnet18") == "own:timm/resnet18"
 
 
