@@ -227,7 +227,7 @@ class LiveCore:
                 catalog.instance_types(),
                 catalog.quarantined(),
                 catalog.sources(),
-                *_remembered(store_path()),
+                *_seen_by_refreshes(store_path()),
             )
         except PricingError as error:
             raise DataError(str(error)) from error
@@ -274,7 +274,7 @@ class LiveCore:
         return self._world
 
 
-def _remembered(store: Path | None) -> tuple[Sequence[Reading], Sequence[Change]]:
+def _seen_by_refreshes(store: Path | None) -> tuple[Sequence[Reading], Sequence[Change]]:
     """What the user's store knows of readings and changes; nothing where nothing was ever refreshed."""
     from pricing.store import open_store
 
