@@ -49,7 +49,7 @@ def test_what_misses_is_red_and_without_a_rank() -> None:
     laptop = next(row for row in LIMITED.plan.estimates if row.is_this_machine)
     by_title = {column.title: column.render(laptop, view_of()) for column in columns_for(102)}
     assert by_title["#"].plain.strip() == "·"
-    assert DARK.bad in {str(span.style) for span in by_title["time"].spans} | {str(by_title["time"].style)}
+    assert f"bold {DARK.bad}" in {str(span.style) for span in by_title["time"].spans} | {str(by_title["time"].style)}
 
 
 def test_the_answer_in_two_lines() -> None:
