@@ -46,6 +46,7 @@ HAND_WRITTEN = (
     HandWritten("planner/data/electricity.csv", ("country",), ("usd_per_kwh",), ("source",), ("as_of",)),
     HandWritten("planner/data/carbon.csv", ("place",), ("g_per_kwh",), ("source",), ("as_of",)),
     HandWritten("planner/data/cloud_grids.csv", ("provider", "region"), (), ("place", "source")),
+    HandWritten("planner/data/launcher_names.csv", ("key",), (), ()),
     HandWritten("planner/data/card_prices.csv", ("gpu", "condition"), ("usd",), ("source",), ("as_of",)),
     HandWritten("planner/data/quotas.csv", ("provider", "machines", "purchase"), (), ("hint", "source"), ("as_of",)),
     HandWritten("planner/data/presets.csv", ("name",), ("part_usd",), ("part_source",), ("price_as_of",)),
