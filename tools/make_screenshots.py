@@ -1,6 +1,6 @@
 """Take the pictures of the README: the app over the shipped prices, as SVG.
 
-Usage: python tools/make_screenshots.py [--to docs]
+Usage: python tools/make_screenshots.py [--to docs] [NAME ...]
 
 The clock stands still, so that the pictures change only where the app or its numbers do.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,6 +30,8 @@ PICTURES = (
     ("app-plan-80", NARROW, Settings(LIMITED), ()),
     ("app-why", WIDE, Settings(LIMITED), ("2",)),
     ("app-prices", WIDE, Settings(LIMITED), ("4",)),
+    ("app-buy", WIDE, Settings(LIMITED), ("5",)),
+    ("app-sweep", WIDE, Settings(LIMITED), ("6",)),
 )
 
 
@@ -39,8 +42,9 @@ async def take(path: Path, size: tuple[int, int], settings: Settings, keys: tupl
             while not app.is_settled:
                 await pilot.pause(0.05)
             await pilot.press(*keys)
-            await pilot.pause(SETTLE_S)
-            await app.workers.wait_for_complete()
+            for _ in range(3):  # a tab asks, and may ask again of what came
+                await pilot.pause(SETTLE_S)
+                await app.workers.wait_for_complete()
             await pilot.pause(SETTLE_S)
             path.write_text(app.export_screenshot(), encoding="utf-8")
 
@@ -48,10 +52,15 @@ async def take(path: Path, size: tuple[int, int], settings: Settings, keys: tupl
 def main() -> None:
     parser = argparse.ArgumentParser(description="Take the pictures of the README.")
     parser.add_argument("--to", type=Path, default=Path(__file__).parent.parent / "docs", metavar="DIR")
-    directory = parser.parse_args().to
-    for name, size, settings, keys in PICTURES:
-        asyncio.run(take(directory / f"{name}.svg", size, settings, keys))
-        print(directory / f"{name}.svg")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="pictures to take (all)")
+    arguments = parser.parse_args()
+    directory: Path = arguments.to
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["XDG_CACHE_HOME"] = cache  # no prices, ledger or profile of whoever takes the pictures
+        for name, size, settings, keys in PICTURES:
+            if not arguments.names or name in arguments.names:
+                asyncio.run(take(directory / f"{name}.svg", size, settings, keys))
+                print(directory / f"{name}.svg")
 
 
 if __name__ == "__main__":
