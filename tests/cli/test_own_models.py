@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
-from tests.workloads.test_own_trace import answer, answering
+from tests.workloads.test_own_trace import answer, answering, python_that
 
 TESTS = Path(__file__).parent.parent
 TRACES, CONFIGS = TESTS / "workloads" / "user_traces", TESTS / "workloads" / "configs"
@@ -91,6 +91,14 @@ class TestTrace:
         assert result.record["file"] == str(out)
         assert result.record["forward_flops_per_sample"] == 10.0
         assert json.loads(out.read_text())["schema_version"] == 1
+
+    def test_arguments_are_literals_or_text(self, run: Run, tmp_path: Path, model: str) -> None:
+        body = "result.write_text(json.dumps({'error': {'stage': 'x', 'message': repr(request['options'])}}))"
+        python = python_that(tmp_path, body)
+        result = run(
+            "trace", model, "--python", python, "--arg", "classes=10", "--arg", "kind=resnet", "--arg", "deep=True"
+        )
+        assert "{'classes': 10, 'kind': 'resnet', 'deep': True}" in result.err
 
     def test_it_writes_over_its_own_files_only(self, run: Run, tmp_path: Path, model: str) -> None:
         flags = ("trace", model, "--python", answering(tmp_path, answer()), "-f")

@@ -160,6 +160,57 @@ def test_what_is_not_understood_is_left_aside_and_told(tmp_path: Path, fields: d
     assert config.said[-1] == f"not understood in args.json and left aside: {left}"
 
 
+AXOLOTL = "base_model: gpt2\nmicro_batch_size: 1\n"
+TIMM = "model: resnet50\nbatch_size: 1\nopt: sgd\nsched: cosine\n"
+TUNE = "model: {_component_: torchtune.models.gemma.gemma_2b}\nbatch_size: 1\noptimizer: {_component_: a.SGD}\n"
+TUNE += "tokenizer: {_component_: a.b}\n"
+LIGHTNING = "trainer: {max_steps: 10, precision: %s, strategy: %s}\nmodel: Net\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "values", "left"),
+    [
+        ("a.yml", AXOLOTL + "lora_r: 8", {"model": "gpt2", "batch_size_per_gpu": 1}, ()),
+        ("a.yml", AXOLOTL + "gradient_checkpointing: unsloth",
+         {"model": "gpt2", "batch_size_per_gpu": 1, "grad_checkpointing": True}, ("gradient_checkpointing: unsloth",)),
+        ("a.yml", AXOLOTL + "max_steps: 10\nnum_epochs: 2",
+         {"model": "gpt2", "batch_size_per_gpu": 1, "steps": 10.0}, ()),
+        ("a.yml", TIMM + "input_size: [3, 256, 256]\namp: false",
+         {"model": "resnet50", "batch_size_per_gpu": 1, "optimizer": "sgd", "image_size": 256, "precision": "fp32"},
+         ()),
+        ("a.yml", TIMM + "input_size: [3, 256, 192]",
+         {"model": "resnet50", "batch_size_per_gpu": 1, "optimizer": "sgd"}, ("input_size: 256 x 192",)),
+        ("a.yml", TUNE + "dtype: fp32\nmax_steps_per_epoch: 5",
+         {"model": "gemma_2b", "batch_size_per_gpu": 1, "optimizer": "sgd", "precision": "fp32"},
+         ("max_steps_per_epoch",)),
+        ("a.yml", TUNE.replace("gemma_2b}", "qlora_gemma_2b}"),
+         {"model": "gemma_2b", "lora_rank": 8, "batch_size_per_gpu": 1, "optimizer": "sgd"}, ("model: qlora",)),
+        ("a.yml", LIGHTNING % ("64-true", "fsdp"), {"steps": 10.0, "zero_stage": 3},
+         ("precision: 64-true", "model: Net")),
+        ("a.yml", LIGHTNING % ("32", "ddp_spawn"), {"steps": 10.0, "precision": "fp32"}, ("model: Net",)),
+        ("a.yml", LIGHTNING % ("16-mixed", "{class_path: x.ModelParallelStrategy}") + "extra: 1",
+         {"steps": 10.0, "precision": "fp16"},
+         ("strategy: x.ModelParallelStrategy", "model: Net", "extra")),
+        ("a.toml", "job = {}\nmodel = {name = 'llama3'}\ntraining = {mixed_precision_param = 'float32'}\n"
+         "parallelism = {data_parallel_shard_degree = 1}\nactivation_checkpoint = {mode = 'none'}\nstray = 1",
+         {"model": "llama3", "precision": "fp32", "zero_stage": 0, "grad_checkpointing": False}, ("stray",)),
+        ("a.toml", "job = {}\nmodel = {}\ntraining = {global_batch_size = 64, seq_len = 8}",
+         {"global_batch_size": 64, "seq_length": 8, "zero_stage": 3}, ()),
+    ],
+)  # fmt: skip
+def test_other_ways_to_say_it(
+    tmp_path: Path, name: str, text: str, values: dict[str, Any], left: tuple[str, ...]
+) -> None:
+    config = written(tmp_path, name, text)
+    assert config.values == values
+    assert config.left_aside == left
+
+
+def test_a_torchtune_type_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="'dtype' must be bf16, fp16 or fp32"):
+        written(tmp_path, "a.yml", TUNE + "dtype: int8")
+
+
 def test_a_model_beside_the_configuration_is_found(tmp_path: Path) -> None:
     (tmp_path / "my-model").mkdir()
     config = written(tmp_path, "args.json", json.dumps({"num_train_epochs": 1, "model_name_or_path": "my-model"}))

@@ -167,3 +167,51 @@ class TestBroken:
 
     def test_no_weights(self, tmp_path: Path) -> None:
         self.refused(save(tmp_path / "net.onnx", [helper.make_node("Relu", ["x"], ["y"])], [], ["N", 4]), "net.onnx")
+
+
+def test_the_other_layers_of_convolutional_networks(tmp_path: Path) -> None:
+    """Up 2 x 2, a skip, pooling, a learned scale, layer norm, dropout and a mean: parameters and FLOPs by hand."""
+    nodes = [
+        helper.make_node("MaxPool", ["x"], ["half"], kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("ConvTranspose", ["half", "u"], ["up"], kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("Concat", ["up", "x"], ["both"], axis=1),
+        helper.make_node("Mul", ["both", "scale"], ["scaled"]),
+        helper.make_node("Add", ["scaled", "one"], ["shifted"]),
+        helper.make_node("ReduceMean", ["shifted"], ["mean"], axes=[2, 3], keepdims=0),
+        helper.make_node("LayerNormalization", ["mean", "g", "b"], ["normed"]),
+        helper.make_node("Dropout", ["normed"], ["dropped"]),
+        helper.make_node("Gemm", ["dropped", "last"], ["y"], transB=1),
+    ]
+    weights = [weight("u", 4, 6, 2, 2), weight("scale", 10, 1, 1), weight("one"), weight("g", 10), weight("b", 10),
+               weight("last", 5, 10)]  # fmt: skip
+    net = load_workload(save(tmp_path / "net.onnx", nodes, weights, ["N", 4, 8, 8]))
+    assert net.parameters == 4 * 6 * 4 + 10 + 20 + 50
+    up = 2 * (4 * 16) * 6 * 4  # every one of 4 x 4 x 4 inputs meets the whole window
+    assert flops(net, "forward", "conv") == flops(net, "backward", "conv_wg") == up
+    assert flops(net, "backward", "conv_dg") == 0
+    classes = {op.op_class for op in net.operations}
+    assert {"pool", "copy", "red", "ln", "mm"} <= classes
+
+
+def test_a_product_of_two_activations_and_a_regression(tmp_path: Path) -> None:
+    """An output that is no score a class is compared with a target of its shape."""
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["a"]),
+        helper.make_node("Sigmoid", ["a"], ["s"]),
+        helper.make_node("Sub", ["s", "x"], ["y"]),
+    ]
+    net = load_workload(save(tmp_path / "net.onnx", nodes, [weight("w", 4, 4, 1, 1)], ["N", 4, 8, 8]))
+    assert flops(net, "forward", "conv1") == 2 * 4 * 4 * 64
+    assert "softmax" not in {op.op_class for op in net.operations}
+
+
+def test_a_shape_that_no_one_knows_is_named(tmp_path: Path) -> None:
+    """As exports have it that compute shapes as they run."""
+    nodes = [
+        helper.make_node("NonZero", ["x"], ["where"]),
+        helper.make_node("Gemm", ["x", "g"], ["a"]),
+        helper.make_node("Reshape", ["a", "where"], ["r"]),
+        helper.make_node("Relu", ["r"], ["y"]),
+    ]
+    with pytest.raises(InputError, match="is not known; export it with sizes that are fixed"):
+        load_workload(save(tmp_path / "net.onnx", nodes, [weight("g", 8, 10)], ["N", 8]))
