@@ -27,10 +27,11 @@ if str(ROOT) not in sys.path:
 from planner.throughput.calibration import CALIBRATION, Calibration, parse_calibration  # noqa: E402
 from planner.throughput.evidence import NETWORK_EFFECTS  # noqa: E402
 from tools.fit.compilation import fused_bytes_factor  # noqa: E402
-from tools.fit.constants import fit_constants, residuals  # noqa: E402
+from tools.fit.constants import fit_constants, problem_of, residuals  # noqa: E402
 from tools.fit.effects import fitted_effects, general_table, network_table, solve_effects  # noqa: E402
 from tools.fit.evaluation import Evaluation, evaluate  # noqa: E402
 from tools.fit.jobs import Job, read_jobs  # noqa: E402
+from tools.fit.network import Sync, fit_network, read_syncs  # noqa: E402
 from tools.fit.observations import Observation  # noqa: E402
 from tools.fit.pairs import compiled_pairs, scaling_pairs  # noqa: E402
 from tools.fit.parameters import load_prior  # noqa: E402
@@ -50,8 +51,9 @@ def main() -> int:
     single = [row for row in rows if row["n_gpus"] == "1"]
     observations, unused = observe(single, read_records(options.records), calibration)
     print(f"{len(observations):,} observations, {len(unused):,} single-GPU rows unused")
-    fit = fit_all(observations, rows, calibration, prior)
-    evaluation = evaluate(observations, fit.jobs, rows, parse_calibration(fit.table), prior)
+    syncs = read_syncs(read_table(options.shared / "data" / "scaling.csv.gz"))
+    fit = fit_all(observations, rows, syncs, calibration, prior)
+    evaluation = evaluate(observations, fit.jobs, rows, syncs, parse_calibration(fit.table), prior)
     table = {**fit.table, "intervals": _intervals(prior["intervals"], evaluation)}
     outputs = {
         CALIBRATION: json.dumps(table, indent=1) + "\n",
@@ -81,18 +83,24 @@ class Fit(NamedTuple):
 
 
 def fit_all(
-    observations: list[Observation], rows: list[dict[str, str]], calibration: Calibration, prior: dict[str, Any]
+    observations: list[Observation],
+    rows: list[dict[str, str]],
+    syncs: list[Sync],
+    calibration: Calibration,
+    prior: dict[str, Any],
 ) -> Fit:
     """Constants, compilation, collectives, and then the effects of what they leave."""
-    constants = fit_constants(observations, calibration, prior)
-    table = with_constants(prior, constants.parameters, constants.values)
+    problem = problem_of(observations, calibration, prior)
+    constants = fit_constants(problem)
+    table = with_constants(prior, problem.parameters, constants)
     fused = fused_bytes_factor(compiled_pairs(rows), parse_calibration(table))
     table["levels"] = {**prior["levels"], "compiled": {**prior["levels"]["compiled"], "fused_bytes_factor": fused}}
     pairs = plausible(scaling_pairs(rows))
-    table["collectives"] = fit_collectives(pairs, parse_calibration(table), prior["collectives"])
+    inside = fit_collectives(pairs, parse_calibration(table), prior["collectives"])
+    table["collectives"] = fit_network(syncs, parse_calibration(table), inside)
     jobs = read_jobs(rows, parse_calibration(table))
-    everything = [*observations, *jobs]
-    left = np.concatenate([residuals(observations, constants, calibration), [job.residual for job in jobs]])
+    everything: list[Observation | Job] = [*observations, *jobs]
+    left = np.concatenate([residuals(problem, constants), [job.residual for job in jobs]])
     sd = prior["offsets"]["prior_sd"]
     effects = fitted_effects(solve_effects(everything, left, sd, prior["offsets"]["noise_sd"]), everything, sd)
     table["offsets"] = {**prior["offsets"], "effects": general_table(effects)}
@@ -102,6 +110,7 @@ def fit_all(
         "observations": len(observations),
         "jobs": len(jobs),
         "scaling_pairs": len(pairs),
+        "sync_times": len(syncs),
         "sources": sorted({o.groups["source"] for o in everything}),
     }
     return Fit(table, network_table(effects), jobs)

@@ -80,6 +80,7 @@ def _add_batch(group: argparse._ArgumentGroup) -> None:
         "--zero", type=whole, default=0, metavar="STAGE", help="shard optimizer state (1), gradients (2), weights (3)"
     )
     group.add_argument("--lora-rank", type=whole, metavar="R", help="train low-rank adapters only")
+    group.add_argument("--load-in-4bit", action="store_true", help="frozen weights in 4 bits (QLoRA)")
     group.add_argument("--compile", action="store_true", help="torch.compile")
     group.add_argument("--channels-last", action="store_true", help="channels_last (NHWC) convolutions")
     group.add_argument("--tuned", action="store_true", help="a vendor's tuned training script")
@@ -192,6 +193,7 @@ def _said(arguments: argparse.Namespace) -> ExperimentRequest:
         activation_bytes=arguments.activation_bytes,
         tries=arguments.tries,
         pilot_epochs=arguments.pilot_epochs,
+        four_bit_weights=arguments.load_in_4bit,
     )
 
 

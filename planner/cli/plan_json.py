@@ -86,6 +86,7 @@ def experiment_record(experiment: Experiment) -> dict[str, Any]:
         "grad_checkpointing": experiment.grad_checkpointing,
         "zero_stage": experiment.zero_stage,
         "lora_rank": experiment.lora_rank,
+        "four_bit_weights": experiment.four_bit_weights,
         "channels_last": experiment.channels_last,
         "compile": experiment.compiled,
         "tuned": experiment.tuned,

@@ -13,7 +13,8 @@ class Experiment(NamedTuple):
     """What is trained. ``total_samples`` is the work of all rows alike; None in a batch field means "by the rule".
 
     ``tries`` runs are started and the last one counts; the others are given up after ``pilot_epochs`` (None: at their
-    end). ``assumptions`` has a sentence for every default that was taken rather than given.
+    end). ``four_bit_weights`` keeps frozen weights in 4 bits (QLoRA). ``assumptions`` has a sentence for every default
+    that was taken rather than given.
     """
 
     workload: Workload
@@ -37,3 +38,4 @@ class Experiment(NamedTuple):
     tries: int = 1
     pilot_epochs: float | None = None
     assumptions: tuple[str, ...] = ()
+    four_bit_weights: bool = False

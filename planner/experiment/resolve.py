@@ -55,6 +55,7 @@ class ExperimentRequest(NamedTuple):
     flops_per_sample: float | None = None
     activation_bytes: float | None = None
     said: tuple[str, ...] = ()
+    four_bit_weights: bool = False
 
 
 class _Work(NamedTuple):
@@ -108,6 +109,7 @@ def resolve_experiment(request: ExperimentRequest) -> Experiment:
         tries=request.tries,
         pilot_epochs=request.pilot_epochs,
         assumptions=tuple(assumptions),
+        four_bit_weights=request.four_bit_weights,
     )
 
 
@@ -136,8 +138,10 @@ def _by_numbers(request: ExperimentRequest) -> bool:
 
 def _check_kind(request: ExperimentRequest, workload: Workload) -> None:
     """Refuse what the model has no use for: pictures for a language model, adapters for a convolutional network."""
-    if request.lora_rank is not None and workload.seq_length is None:
-        raise InputError(f"--lora-rank is for transformers of token sequences; {workload.name} is none")
+    if request.lora_rank is not None and not _attends(workload):
+        raise InputError(f"--lora-rank is for transformers; {workload.name} is none")
+    if request.four_bit_weights and request.lora_rank is None:
+        raise InputError("--load-in-4bit is for frozen weights: it needs --lora-rank")
     if request.dataset is None:
         return
     data = dataset(request.dataset)
@@ -145,6 +149,11 @@ def _check_kind(request: ExperimentRequest, workload: Workload) -> None:
         raise InputError(f"the data set {data.name} is text; {workload.name} takes {workload.sample_unit}s")
     if workload.seq_length is not None and workload.image_size is None and data.decode in ("jpeg", "volume"):
         raise InputError(f"the data set {data.name} is images; {workload.name} takes sequences of tokens")
+
+
+def _attends(workload: Workload) -> bool:
+    """Whether there is attention, for whose projections adapters are: language, diffusion and vision transformers."""
+    return workload.seq_length is not None or any(o.op_class in ("sdpa", "bmm") for o in workload.operations)
 
 
 def _work(request: ExperimentRequest, workload: Workload, assumptions: list[str]) -> _Work:

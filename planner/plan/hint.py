@@ -27,7 +27,7 @@ def fit_hint(experiment: Experiment, refusals: Sequence[Refusal], ranked_count: 
 
 
 def _same_result(before: Experiment, after: Experiment) -> bool:
-    kept = ("precision", "optimizer", "lora_rank")
+    kept = ("precision", "optimizer", "lora_rank", "four_bit_weights")
     return all(getattr(before, field) == getattr(after, field) for field in kept)
 
 
@@ -45,6 +45,7 @@ _FLAGS = {
     "grad_checkpointing": "--grad-ckpt",
     "zero_stage": "--zero",
     "lora_rank": "--lora-rank",
+    "four_bit_weights": "--load-in-4bit",
     "channels_last": "--channels-last",
     "compiled": "--compile",
     "tuned": "--tuned",

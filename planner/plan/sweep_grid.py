@@ -54,6 +54,7 @@ _SETTINGS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "grad_ckpt": ("grad_checkpointing", _truth),
     "zero": ("zero_stage", whole),
     "lora_rank": ("lora_rank", whole),
+    "load_in_4bit": ("four_bit_weights", _truth),
     "compile": ("compiled", _truth),
     "channels_last": ("channels_last", _truth),
     "tuned": ("tuned", _truth),

@@ -12,7 +12,13 @@ from planner.errors import InputError, UnknownNameError
 from planner.experiment.experiment import Experiment
 from planner.throughput.estimate import Evidence, StepEstimate
 from planner.throughput.evidence import Knowledge, Reference, shipped_knowledge, subject_of
-from planner.throughput.measurement import MeasuredRow, Measurement, read_accelerator, read_measurement
+from planner.throughput.measurement import (
+    RATE_COLUMNS,
+    MeasuredRow,
+    Measurement,
+    read_accelerator,
+    read_measurement,
+)
 from planner.throughput.precision import resolve_precision
 from planner.throughput.step import StepModel
 
@@ -64,9 +70,12 @@ def run_backtest(
 ) -> BacktestReport:
     """Predict every row. With ``anchor`` the rows on that GPU are measurements and the others are predicted from them.
 
-    Raises InputError for an anchor that is no accelerator or on which nothing was measured.
+    Raises InputError for an anchor that is no accelerator or on which nothing was measured, and where no column states
+    a rate.
     """
     rows = list(rows)
+    if rows and not any(column in row for row in rows for column in RATE_COLUMNS):
+        raise InputError(f"the file has no column with a measured rate: {', '.join(RATE_COLUMNS)}")
     known = knowledge or shipped_knowledge()
     if anchor is None:
         results = [predict_row(row, known) for row in rows]

@@ -39,7 +39,7 @@ class LayoutConstants(NamedTuple):
 class DeviceConstants(NamedTuple):
     """How a device of any kind turns its specifications into speed (MODEL.md section 3)."""
 
-    kappa_flop_per_clock_sm: Mapping[int, float]
+    kappa_flop_per_clock_sm: Mapping[str, float]
     beta_bytes_per_clock_sm: float
     launch_s: float
     host_launch_s: float
@@ -50,6 +50,9 @@ class DeviceConstants(NamedTuple):
     power_factor_max: float
     power_reference_w: Mapping[str, Mapping[str, float]]
     optimizer_bandwidth_share: float
+    winograd_log_gain: float
+    best_product_share: float
+    best_product_kappa: float
 
 
 class Calibration(NamedTuple):
@@ -80,11 +83,9 @@ def load_calibration() -> Calibration:
 
 def parse_calibration(table: Mapping[str, Any]) -> Calibration:
     """A table as :mod:`tools.fit_throughput` writes it. Raises KeyError, TypeError or ValueError when it is not one."""
-    device = dict(table["device"])
-    device["kappa_flop_per_clock_sm"] = {int(size): value for size, value in device["kappa_flop_per_clock_sm"].items()}
     return Calibration(
         provenance=table["provenance"],
-        device=DeviceConstants(**device),
+        device=DeviceConstants(**table["device"]),
         layouts={name: _parse_layout(layout) for name, layout in table["layouts"].items()},
         cpu=table["cpu"],
         levels=table["levels"],

@@ -55,6 +55,7 @@ def communicate(
     micro_step_s: float,
     accumulation: int,
     calibration: Calibration,
+    lineage: str = "pytorch",
 ) -> Communication:
     """Communication of one optimizer step whose micro step computes for ``micro_step_s`` seconds."""
     devices = machine.devices
@@ -67,10 +68,39 @@ def communicate(
     latency = _latency_s(machine, constants) * math.ceil(passes / 2 / constants["bucket_bytes"])
     total = passes * per_byte + latency
     hiding = micro_step_s * (accumulation if experiment.zero_stage >= 3 else 1)
-    overlap = constants["overlap_share_sharded" if experiment.zero_stage >= 3 else "overlap_share"]
+    overlap = constants[_overlap(experiment, machine)]
     exposed = max(total - overlap * hiding, constants["exposed_floor"] * total)
     contention = constants["contention_per_doubling"] * math.log2(devices) * micro_step_s * accumulation
+    if _copies_replicas(experiment, precision, lineage):
+        contention += constants["replica_copy_share"] * (1.0 - 1.0 / devices) * micro_step_s * accumulation
     return Communication(total, exposed + contention, flags)
+
+
+def _copies_replicas(experiment: Experiment, precision: DevicePrecision, lineage: str) -> bool:
+    """TensorFlow's replicas of networks with batch norm, in 2 bytes and without XLA: on 2 to 8 GPUs they lose the same
+    over every link, so it is no ring that costs them (lambda-tensorflow-benchmark)."""
+    normalised = any(operation.op_class == "bn" for operation in experiment.workload.operations)
+    return lineage == "tensorflow" and precision.width == "half" and normalised
+
+
+def model_parallel(micro_step_s: float, accumulation: int, calibration: Calibration) -> Communication:
+    """Tensor, pipeline and expert parallel steps by rule: a share of computing for exchanges and idle stages.
+
+    What is split how is not known; gradients cross once in many micro steps.
+    """
+    exposed = calibration.collectives["model_parallel_share"] * micro_step_s * accumulation
+    return Communication(exposed, exposed)
+
+
+def _overlap(experiment: Experiment, machine: Machine) -> str:
+    """Which constant says what computing hides: where the CPU moves the bytes (TCP), hardly anything."""
+    if machine.num_nodes > 1 and not _has_rdma(machine.network):
+        return "overlap_share_tcp"
+    return "overlap_share_sharded" if experiment.zero_stage >= 3 else "overlap_share"
+
+
+def _has_rdma(network: Network | None) -> bool:
+    return network is not None and network.rdma
 
 
 def _seconds_per_ring_byte(machine: Machine, constants: Mapping[str, Any]) -> tuple[float, tuple[str, ...]]:
@@ -106,11 +136,15 @@ def link_bandwidth(link: Link | None, devices: int, constants: Mapping[str, Any]
 
 
 def network_bandwidth(network: Network | None, constants: Mapping[str, Any]) -> float:
-    """Bandwidth one node gets out of its network in a ring, bytes/s; a stated slow default where it is unknown."""
+    """Bandwidth one node gets out of its network in a ring, bytes/s; a stated slow default where it is unknown.
+
+    Over TCP a ring has few connections, which reach a rate of their own however fast the card is.
+    """
     if network is None or network.bandwidth_bytes_per_s is None:
         return float(constants["unknown_network_bytes_per_s"] * constants["network_share_tcp"])
-    share = constants["network_share_rdma"] if network.rdma else constants["network_share_tcp"]
-    return float(network.bandwidth_bytes_per_s * share)
+    if network.rdma:
+        return float(network.bandwidth_bytes_per_s * constants["network_share_rdma"])
+    return float(min(network.bandwidth_bytes_per_s * constants["network_share_tcp"], constants["tcp_bytes_per_s"]))
 
 
 def _latency_s(machine: Machine, constants: Mapping[str, Any]) -> float:
@@ -120,8 +154,7 @@ def _latency_s(machine: Machine, constants: Mapping[str, Any]) -> float:
     scale your deep learning training with NCCL 2.4"): its hops grow with log2 of the nodes, from where the ring stands.
     """
     inside = max(1, int(machine.num_gpus))
-    rdma = machine.network is not None and machine.network.rdma
-    network_hop = constants["network_hop_s_rdma" if rdma else "network_hop_s_tcp"]
+    network_hop = constants["network_hop_s_rdma" if _has_rdma(machine.network) else "network_hop_s_tcp"]
     return float(2 * (inside - 1) * constants["link_hop_s"] + _hops_between(machine.num_nodes) * network_hop)
 
 

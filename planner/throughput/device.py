@@ -64,13 +64,26 @@ def sustained(
     """What the power limit lets run of a rate: ``rate * (watts per unit of rate / what its kind has) ** exponent``.
 
     Every engine ('sm_clock', 'half', 'tf32', 'fp32') has its own reference in its architecture group, so that more of
-    any rate never slows another one down (MODEL.md section 3, phi). Unknown power counts as the reference's.
+    any rate never slows another one down (MODEL.md section 3, phi). Unknown power counts as the reference's. A measured
+    rate of matrix products is better evidence for the matrix engines than the power limit is.
     """
+    measured = _measured_factor(accelerator, constants) if engine in ("half", "tf32") else None
+    if measured is not None:
+        return rate * share * measured
     reference = constants.power_reference_w.get(architecture_group(accelerator), {}).get(engine)
     if accelerator.power_w is None or reference is None:
         return rate * share
     factor: float = (accelerator.power_w / (rate * reference)) ** constants.power_exponent
     return rate * share * min(max(factor, constants.power_factor_min), constants.power_factor_max)
+
+
+def _measured_factor(accelerator: Accelerator, constants: DeviceConstants) -> float | None:
+    """Measured best rate of bf16 matrix products over what the roofline gives one at full clock; None: not measured."""
+    measured, peak = accelerator.measured_bf16_flops_per_s, accelerator.bf16_flops_per_s or accelerator.fp16_flops_per_s
+    if measured is None or peak is None or accelerator.sm_clock_hz is None:
+        return None
+    feed = peak / accelerator.sm_clock_hz / constants.best_product_kappa
+    return measured / peak * (1.0 / constants.best_product_share + feed)
 
 
 def device_rates(
@@ -88,9 +101,9 @@ def device_rates(
     if accelerator.kind == "cpu":
         return _cpu_rates(accelerator, precision, calibration, bandwidth * share, share)
     constants = calibration.device
-    per_sm_clock = 0.0
-    if accelerator.sm_clock_hz is not None:
-        per_sm_clock = 1.0 / sustained(accelerator.sm_clock_hz, "sm_clock", accelerator, constants, share)
+    per_sm_clock, sm_clock_hz = 0.0, _sm_clock_hz(accelerator, constants)
+    if sm_clock_hz is not None:
+        per_sm_clock = 1.0 / sustained(sm_clock_hz, "sm_clock", accelerator, constants, share)
 
     def seconds_per_flop(rate: float) -> float:
         return 1.0 / sustained(rate, _engine_of_rate(rate, accelerator), accelerator, constants, share)
@@ -109,6 +122,17 @@ def device_rates(
         host_launch_s=constants.host_launch_s if host_launch_s is None else host_launch_s,
         step_s=constants.step_s,
     )
+
+
+def _sm_clock_hz(accelerator: Accelerator, constants: DeviceConstants) -> float | None:
+    """SM count x clock; where it is not published, what the fp32 rate means in the architecture's SMs."""
+    if accelerator.sm_clock_hz is not None:
+        return accelerator.sm_clock_hz
+    reference = constants.power_reference_w.get(architecture_group(accelerator))
+    if reference is None or accelerator.fp32_flops_per_s is None:
+        return None
+    flop_per_clock = reference["sm_clock"] / reference["fp32"]
+    return accelerator.fp32_flops_per_s / flop_per_clock
 
 
 def _engine_of_rate(rate: float, accelerator: Accelerator) -> str:

@@ -28,12 +28,15 @@ def input_rate(experiment: Experiment, machine: Machine, calibration: Calibratio
     if not needs_decoding(experiment):
         return InputRate(math.inf)
     per_vcpu = decode_rate_per_vcpu(experiment, calibration)
-    if per_vcpu is None or machine.vcpus is None:
-        return InputRate(None, flags=("input_unknown",))
     processes = machine.vcpus
     if experiment.workers is not None:
-        processes = min(processes, max(experiment.workers, 1) * max(1, int(machine.num_gpus)))
-    return InputRate(per_vcpu * processes * machine.num_nodes, overlapped=experiment.workers != 0)
+        loading = float(max(experiment.workers, 1) * max(1, int(machine.num_gpus)))
+        processes = loading if processes is None else min(processes, loading)
+    if per_vcpu is None or processes is None:
+        return InputRate(None, flags=("input_unknown",))
+    # Workers alone bound the rate from above where nobody knows what they run on.
+    flags = ("input_unknown",) if machine.vcpus is None else ()
+    return InputRate(per_vcpu * processes * machine.num_nodes, overlapped=experiment.workers != 0, flags=flags)
 
 
 def needs_decoding(experiment: Experiment) -> bool:

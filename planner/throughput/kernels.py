@@ -8,18 +8,19 @@ A workload is prepared once per precision, layout and batch size; then one devic
 """
 
 import math
-from collections.abc import Mapping
 from typing import NamedTuple
 
-from planner.throughput.calibration import Calibration, LayoutConstants
+from planner.throughput.calibration import Calibration, DeviceConstants, LayoutConstants
 from planner.throughput.device import CONV32, HALF, MATMUL32, VECTOR, DeviceRates
 from planner.throughput.precision import DevicePrecision
 from planner.workloads.workload import Operation, Workload
 
 DEPTHWISE = ("dw", "dw_dg", "dw_wg")
 GROUPED = ("gconv", "gconv_dg", "gconv_wg")
-CONVOLUTIONS = ("conv", "conv_dg", "conv_wg", "conv1", "conv1_dg", "conv1_wg", *GROUPED, *DEPTHWISE)
-GEMM = (*CONVOLUTIONS, "mm", "bmm", "sdpa", "sdpa_bw", "rnn")
+WINOGRAD = ("conv", "conv_dg", "conv_wg")
+CONVOLUTIONS = (*WINOGRAD, "conv1", "conv1_dg", "conv1_wg", *GROUPED, *DEPTHWISE)
+PRODUCTS = ("mm", "bmm")
+GEMM = (*CONVOLUTIONS, *PRODUCTS, "sdpa", "sdpa_bw", "rnn")
 FUSABLE = ("bn", "ln", "gn", "ew", "copy", "cast", "softmax", "red")
 _CUDNN = frozenset((*CONVOLUTIONS, "rnn"))
 _FALLBACK_CLASS = "ew"
@@ -76,6 +77,16 @@ class Variant(NamedTuple):
     layout: LayoutConstants
     fused_bytes_factor: float = 1.0
     frozen_weights: bool = False
+    four_bit_weights: bool = False
+
+
+# An adapter beside a frozen product (Hu et al., 2021): dropout, two products, a scaling and a sum; four products and as
+# many small operations backward. Counted, not fitted.
+_ADAPTER_KERNELS = {"forward": 5.0, "backward": 8.0}
+# Weights in 4-bit NormalFloat with doubly quantised block scales take 0.516 bytes (Dettmers et al., 2023, "QLoRA");
+# each pass reads them and writes 2-byte copies for its products.
+FOUR_BIT_WEIGHT_BYTES = 0.516
+_DEQUANTISED_BYTES = FOUR_BIT_WEIGHT_BYTES + 2.0
 
 
 def prepare(
@@ -86,18 +97,22 @@ def prepare(
         "forward": ([], [0.0, 0.0]),
         "backward": ([], [0.0, 0.0]),
     }
-    kappa = calibration.device.kappa_flop_per_clock_sm
     for operation in operations_in(workload, precision):
         kept = _share_with_frozen_weights(operation) if variant.frozen_weights else 1.0
         if kept == 0.0:
             continue
         rows, totals = phases[operation.phase]
         totals[1] += operation.kernels
-        row = _row(operation, batch_size, kept, variant, kappa, precision)
+        row = _row(operation, batch_size, kept, variant, calibration.device, precision)
         if row.flops_over_share > 0.0:
             rows.append(row)
         else:
             totals[0] += row.bytes_over_share
+    if variant.frozen_weights:
+        matrices = _frozen_matrices(workload)
+        for phase, (_, totals) in phases.items():
+            totals[1] += matrices * (_ADAPTER_KERNELS[phase] + variant.four_bit_weights)
+            totals[0] += workload.parameters * _DEQUANTISED_BYTES * variant.four_bit_weights
     forward, backward = (PhaseWork(tuple(rows), totals[0], totals[1]) for rows, totals in phases.values())
     return StepWork(forward, backward)
 
@@ -115,6 +130,11 @@ def _as_half(operation: Operation) -> Operation:
     return operation._replace(element_bytes=2, bytes=operation.bytes.scaled(0.5))
 
 
+def _frozen_matrices(workload: Workload) -> float:
+    """Matrices that get an adapter: one a matrix product of the forward pass."""
+    return sum(o.kernels for o in workload.operations if o.op_class == "mm" and o.phase == "forward")
+
+
 def _share_with_frozen_weights(operation: Operation) -> float:
     """LoRA: frozen weights need no weight gradient; a matrix product's backward is half data, half weight gradient."""
     if operation.op_class.endswith("_wg"):
@@ -127,7 +147,7 @@ def _row(
     batch_size: float,
     kept: float,
     variant: Variant,
-    kappa: Mapping[int, float],
+    device: DeviceConstants,
     precision: DevicePrecision,
 ) -> ArithmeticRow:
     op_class, size = operation.op_class, 4 if operation.element_bytes >= 4 else 2
@@ -138,8 +158,15 @@ def _row(
         return ArithmeticRow(VECTOR, 0.0, 0.0, moved * fused)
     flops = operation.flops.at(batch_size) * kept
     share = efficiency.compute * shape_factor(operation, variant.layout)
-    fed = 0.0 if op_class in DEPTHWISE else flops / kappa[size]
+    if runs_winograd(op_class, size, precision):
+        share *= math.exp(device.winograd_log_gain)
+    fed = 0.0 if op_class in DEPTHWISE else flops / device.kappa_flop_per_clock_sm[feed_of(op_class, size)]
     return ArithmeticRow(engine_of(op_class, size, precision), flops / share, fed, moved)
+
+
+def feed_of(op_class: str, element_bytes: int) -> str:
+    """Which kappa feeds an operation: plain products keep more of an SM busy than convolutions and fused attention."""
+    return f"{'matmul' if op_class in PRODUCTS else 'convolution'}{element_bytes}"
 
 
 def engine_of(op_class: str, element_bytes: int, precision: DevicePrecision) -> int:
@@ -149,6 +176,11 @@ def engine_of(op_class: str, element_bytes: int, precision: DevicePrecision) -> 
     if element_bytes == 2 and (precision.autocast or precision.pure):
         return HALF
     return CONV32 if op_class in _CUDNN else MATMUL32
+
+
+def runs_winograd(op_class: str, element_bytes: int, precision: DevicePrecision) -> bool:
+    """Convolutions wider than 1 x 1 on fp32 units take fewer multiplications than they count (Lavin and Gray, 2016)."""
+    return precision.winograd and op_class in WINOGRAD and engine_of(op_class, element_bytes, precision) == CONV32
 
 
 def shape_factor(operation: Operation, layout: LayoutConstants) -> float:
@@ -206,12 +238,11 @@ def time_by_class(
 ) -> list[ClassTime]:
     """Seconds on the device by operation class, slowest first; they add up to the two phases of :func:`prepare`."""
     sums: dict[str, list[float]] = {}
-    kappa = calibration.device.kappa_flop_per_clock_sm
     for operation in operations_in(workload, precision):
         kept = _share_with_frozen_weights(operation) if variant.frozen_weights else 1.0
         if kept == 0.0:
             continue
-        row = _row(operation, batch_size, kept, variant, kappa, precision)
+        row = _row(operation, batch_size, kept, variant, calibration.device, precision)
         arithmetic = row.flops_over_share * rates.seconds_per_flop[row.engine]
         arithmetic += row.sm_clocks * rates.seconds_per_sm_clock
         moving = row.bytes_over_share * rates.seconds_per_byte

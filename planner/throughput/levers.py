@@ -72,6 +72,8 @@ def _memory_levers(
     if experiment.lora_rank is None and experiment.workload.seq_length is not None:
         adapted = experiment._replace(lora_rank=_LORA_RANK)
         yield f"LoRA rank {_LORA_RANK}", "trains adapters, not the model", adapted
+    if experiment.lora_rank is not None and not experiment.four_bit_weights:
+        yield "4-bit weights", "QLoRA: frozen weights in 4 bits", experiment._replace(four_bit_weights=True)
 
 
 _ZERO_NOTES = {

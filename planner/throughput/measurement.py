@@ -23,6 +23,7 @@ from planner.workloads.workload import Workload
 MeasuredRow = Mapping[str, str]
 
 GPUS_PER_NODE = 8
+RATE_COLUMNS = ("samples_per_s", "step_time_ms", "metric_median")
 
 
 class Software(NamedTuple):
@@ -73,7 +74,7 @@ def read_measurement(row: MeasuredRow, workload: Workload | None = None) -> Meas
     return Measurement(
         workload=workload,
         machine=machine,
-        precision=read_precision(row.get("precision", "")),
+        precision=_precision_run(row, accelerator),
         batch_size_per_gpu=batch,
         samples_per_s=_rate(row, workload, tokens_per_sample, machine, step_batch),
         scope=_scope(row),
@@ -143,6 +144,20 @@ def read_precision(text: str) -> Precision:
     raise InputError(f"precision {text!r} is not modelled")
 
 
+def _precision_run(row: MeasuredRow, accelerator: Accelerator) -> Precision:
+    """The row's precision; stock TensorFlow knows TF32 from release 2.4 on: before, fp32 was fp32 in every operation.
+
+    Releases 1.15 on GPUs with TF32 are NVIDIA's own builds, which use it.
+    """
+    precision = read_precision(row.get("precision", ""))
+    without_tf32 = (row.get("framework_version") or "").casefold().startswith(_TENSORFLOW_WITHOUT_TF32)
+    strict = precision == "fp32" and without_tf32 and accelerator.tf32_flops_per_s is not None
+    return "fp32-strict" if strict else precision
+
+
+_TENSORFLOW_WITHOUT_TF32 = ("tensorflow 2.0", "tensorflow 2.1", "tensorflow 2.2", "tensorflow 2.3")
+
+
 def read_software(version: str, variant: str) -> Software:
     """Framework lineage and software level from a version and a variant such as 'nhwc' or 'XLAsynthetic'."""
     words, changes = version.casefold(), variant.casefold()
@@ -150,6 +165,8 @@ def read_software(version: str, variant: str) -> Software:
     framework = next((name for name in _FRAMEWORKS if name in words), "pytorch")
     if framework == "pytorch" and words.startswith(_SYNCHRONOUS_LOOPS):
         framework = "pytorch-sync"
+    elif words.startswith(_CUDA_10_PYTORCH):
+        framework = "pytorch-cuda10"
     elif words.startswith(_OLD_PYTORCH):
         framework = "pytorch-old"
     return Software(
@@ -166,10 +183,11 @@ def read_software(version: str, variant: str) -> Software:
 # Software that spreads weights over GPUs; tensor and pipeline parallel frameworks are taken as sharded too.
 _SHARDED = ("fsdp", "zero3", "zero-3", "nemo", "maxtext")
 
+# Before CUDA 11, cuBLAS used tensor cores only where all sizes of a product are multiples of 8: a network whose are not
+# (Transformer-XL) runs at half its later speed.
+_CUDA_10_PYTORCH = tuple(f"pytorch {version}." for version in ("0", "1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6"))
 # On an A100 the same script runs a tenth to a fifth faster under 1.10 and later.
-_OLD_PYTORCH = tuple(
-    f"pytorch {version}." for version in ("0", "1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7", "1.8", "1.9")
-)
+_OLD_PYTORCH = ("pytorch 1.7.", "pytorch 1.8.", "pytorch 1.9.")
 
 # Versions under which public benchmarks waited for the device after every step, on hosts of 2018 to 2020.
 _SYNCHRONOUS_LOOPS = ("pytorch ~1.x", "pytorch (nvcr 20.10)")
@@ -198,12 +216,17 @@ def _workload(row: MeasuredRow, software: Software) -> tuple[Workload, float | N
 
 
 def _model_meant(row: MeasuredRow) -> str:
-    """The row's model, where a benchmark gives two networks one name: nnU-Net runs volumes in batches of a few, slices
-    in batches of dozens."""
+    """The row's model, where a benchmark gives two networks one name.
+
+    nnU-Net runs volumes in batches of a few, slices in batches of dozens; NVIDIA's BERT tables state the length where
+    they pre-train, and fine-tune BERT-large on SQuAD where they do not.
+    """
     name = row.get("model") or ""
+    if name == "BERT" and not (row.get("input") or "").strip():
+        return "bert-large-squad"
     if name.casefold().replace("-", "").replace("_", "") == "nnunet":
         batch = (row.get("batch_per_gpu") or "").strip()
-        return "nnunet-3d" if batch.isdigit() and int(batch) <= _LARGEST_BATCH_OF_VOLUMES else "nnunet-2d"
+        return "nnunet-3d" if batch.isdecimal() and int(batch) <= _LARGEST_BATCH_OF_VOLUMES else "nnunet-2d"
     return name
 
 
@@ -248,15 +271,17 @@ def _find_workload(name: str) -> Workload | UnknownNameError:
 def read_input(text: str) -> tuple[int | None, int | None]:
     """(image size, sequence length) in '224x224', '300x300 COCO', 'seq 384', 'tgt_len 192'; None where not stated."""
     words = text.casefold().split()
-    if len(words) >= 2 and words[0] in ("seq", "tgt_len", "seq_len", "len") and words[1].isdigit():
+    if len(words) >= 2 and words[0] in ("seq", "tgt_len", "seq_len", "len") and words[1].isdecimal():
         return None, int(words[1])
     first = words[0] if words else ""
     height, _, width = first.partition("x")
-    return (int(height), None) if height.isdigit() and (not width or width.isdigit()) else (None, None)
+    return (int(height), None) if height.isdecimal() and (not width or width.isdecimal()) else (None, None)
 
 
 def _machine(row: MeasuredRow, accelerator: Accelerator) -> Machine:
     total = _count(row, "n_gpus", 1)
+    if total < 0:
+        raise InputError(f"n_gpus must not be negative, not {total}")
     if accelerator.kind == "cpu" or total == 0:
         return Machine(accelerator.name, accelerator, 0)
     nodes = _count(row, "n_nodes", max(1, -(-total // GPUS_PER_NODE)))

@@ -5,7 +5,8 @@ bytes of the traced step: activations saved for backward, temporaries, gradients
 while activations are freed, so the peak has as many of them as the trace saw there, and all of them when backward ends;
 they are all there from the start where they stay between micro steps or in the buckets of several devices. ZeRO stages
 divide their part by the devices (Rajbhandari et al., 2020); checkpointing keeps a share of the saved activations
-(Chen et al., 2016); LoRA keeps frozen weights in 2 bytes and has gradients and state for its adapters only.
+(Chen et al., 2016); LoRA keeps frozen weights in 2 bytes, QLoRA in 4 bits, and both have gradients and state for their
+adapters only.
 """
 
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from typing import NamedTuple
 from planner.experiment.experiment import Experiment
 from planner.hardware.machine import Machine
 from planner.throughput.calibration import Calibration
+from planner.throughput.kernels import FOUR_BIT_WEIGHT_BYTES
 from planner.throughput.optimizer import trainable_parameters, update_rule
 from planner.throughput.precision import DevicePrecision
 from planner.workloads.workload import Memory
@@ -90,7 +92,7 @@ def _weights_and_gradients(
     copies = 2.0 * parameters if precision.autocast else 0.0
     masters = float(parameters * precision.weight_bytes)
     if experiment.lora_rank is not None:
-        copies, masters = 0.0, parameters * (2.0 if precision.autocast or precision.pure else 4.0) + 4.0 * trainable
+        copies, masters = 0.0, parameters * _frozen_bytes(experiment, precision) + 4.0 * trainable
     gradients = trainable * precision.weight_bytes
     if experiment.zero_stage >= 2:
         gradients /= devices
@@ -99,6 +101,13 @@ def _weights_and_gradients(
         gathered = 2.0 * parameters * min(_GATHERED_BLOCKS / blocks, 1.0)
         masters, copies = masters / devices, min(copies, gathered)
     return masters, copies, gradients
+
+
+def _frozen_bytes(experiment: Experiment, precision: DevicePrecision) -> float:
+    """Bytes of a weight that is not trained: 4 bits and their scales, or the arithmetic's own width."""
+    if experiment.four_bit_weights:
+        return FOUR_BIT_WEIGHT_BYTES
+    return 2.0 if precision.autocast or precision.pure else 4.0
 
 
 def _activations(experiment: Experiment, precision: DevicePrecision, calibration: Calibration) -> tuple[float, float]:

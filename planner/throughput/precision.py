@@ -10,6 +10,7 @@ class DevicePrecision(NamedTuple):
     """A precision as one device runs it. Rates are peak dense FLOP/s of the device; ``note`` is "" when nothing is odd.
 
     ``autocast`` is True for 2-byte operands with fp32 master weights, ``pure`` when the weights are 2 bytes as well.
+    ``winograd`` is True for fp32 convolutions of a GPU's vector units, whose libraries multiply less than is counted.
     """
 
     name: str
@@ -20,6 +21,7 @@ class DevicePrecision(NamedTuple):
     matmul32_flops_per_s: float
     vector_flops_per_s: float
     note: str = ""
+    winograd: bool = False
 
     @property
     def weight_bytes(self) -> int:
@@ -70,6 +72,7 @@ def _single(precision: str, accelerator: Accelerator, fp32: float, note: str = "
         matmul32_flops_per_s=tf32 if precision == "tf32" else fp32,
         vector_flops_per_s=fp32,
         note=note,
+        winograd=accelerator.kind != "cpu" and (precision == "fp32-strict" or tf32 == fp32),
     )
 
 

@@ -12,7 +12,7 @@ from planner.hardware.accelerator import Accelerator
 from planner.hardware.machine import Machine
 from planner.throughput.batch import BatchPlan, check_batch_request, fit_by_accumulation, plan_batch
 from planner.throughput.calibration import Calibration
-from planner.throughput.collectives import NO_COMMUNICATION, Communication, communicate
+from planner.throughput.collectives import NO_COMMUNICATION, Communication, communicate, model_parallel
 from planner.throughput.device import DeviceRates, device_rates
 from planner.throughput.estimate import BoundBy, Scope, StepEstimate, StepParts
 from planner.throughput.evidence import Correction, Knowledge, shipped_knowledge, subject_of
@@ -26,10 +26,11 @@ from planner.throughput.precision import DevicePrecision, resolve_precision
 _COMMUNICATION_BINDS = 0.3
 # Allocator fragments and what else uses the device decide whether the last of its memory is there.
 _TIGHT_MEMORY = 0.95
-# Lineages whose loops feed all GPUs from one process.
+# Lineages that split models, not only batches, over GPUs; and those whose loops feed all GPUs from one process.
+MODEL_PARALLEL = ("nemo", "jax")
 ONE_PROCESS = ("pytorch-sync",)
 # A measured batch up to this much larger than what should fit did run: the memory model is not that exact.
-_RAN_ALL_THE_SAME = 1.5
+_RAN_ALL_THE_SAME = 2.0
 
 
 class DeviceTime(NamedTuple):
@@ -60,13 +61,19 @@ def lineage_of(experiment: Experiment, framework: str = "pytorch") -> str:
 
 
 def variant_of(experiment: Experiment, calibration: Calibration) -> Variant:
-    """Layout constants, fusion and frozen weights of the experiment. Layout matters to convolutions only."""
+    """Layout constants, fusion and frozen weights of the experiment. Layout matters to convolutions only.
+
+    Vendors' scripts run channels last in 2-byte arithmetic only (memory_format in the configs.yml of NVIDIA's
+    DeepLearningExamples).
+    """
     convolutional = any(operation.op_class in CONVOLUTIONS for operation in experiment.workload.operations)
-    channels_last = convolutional and (experiment.channels_last or experiment.tuned)
+    tuned_layout = experiment.tuned and experiment.precision not in ("fp32", "tf32", "fp32-strict")
+    channels_last = convolutional and (experiment.channels_last or tuned_layout)
     return Variant(
         layout=calibration.layouts["nhwc" if channels_last else "nchw"],
         fused_bytes_factor=calibration.levels[software_level(experiment)]["fused_bytes_factor"],
         frozen_weights=experiment.lora_rank is not None,
+        four_bit_weights=experiment.four_bit_weights,
     )
 
 
@@ -102,12 +109,13 @@ class StepModel:
         level = self.calibration.levels[software_level(experiment)]
         self._host_factor = level["host_factor"] * self.calibration.host_factors.get(framework, 1.0)
         self._training_flops = experiment.workload.training_flops_per_sample
-        self._work: dict[tuple[bool, bool, int], StepWork] = {}
+        self._work: dict[tuple[bool, bool, bool, int], StepWork] = {}
         self._memory: dict[tuple[bool, bool, int, bool], MemoryModel] = {}
         # Hundreds of machines share a few dozen accelerators, counts and batches: each is timed once.
         self._devices: dict[tuple[Accelerator, float], tuple[DevicePrecision | None, DeviceRates | None]] = {}
         self._device_times: dict[tuple[Accelerator, float, BatchPlan, int], DeviceTime] = {}
-        self._corrections: dict[tuple[Accelerator, str, tuple[str, ...]], Correction] = {}
+        self._plans: dict[tuple[bool, bool, int, float | None], BatchPlan] = {}
+        self._corrections: dict[tuple[str, str, tuple[str, ...]], Correction] = {}
 
     def on(self, accelerator: Accelerator) -> "StepModel":
         """The model that knows most of this accelerator: the one with measured rates where it was profiled here."""
@@ -157,8 +165,14 @@ class StepModel:
 
     def plan(self, machine: Machine, precision: DevicePrecision) -> BatchPlan:
         """The batch per device, accumulation and global batch on ``machine``."""
-        devices, available = machine.devices, available_bytes(machine, self.calibration)
-        room = math.inf if available is None else available
+        available = available_bytes(machine, self.calibration)
+        key = (precision.autocast, precision.pure, machine.devices, available)
+        if key not in self._plans:
+            self._plans[key] = self._plan(precision, machine.devices, math.inf if available is None else available)
+        return self._plans[key]
+
+    def _plan(self, precision: DevicePrecision, devices: int, room: float) -> BatchPlan:
+        """The batch on ``devices`` devices of which each has ``room`` bytes."""
         largest = self.memory(precision, devices).largest_batch(room)
         plan = plan_batch(self.experiment, devices, largest)
         if plan.grad_accum_steps > 1:  # gradients then stay between micro steps: less is left for activations
@@ -183,7 +197,7 @@ class StepModel:
 
     def work(self, precision: DevicePrecision, batch_size: int) -> StepWork:
         """The prepared micro step of ``batch_size`` samples."""
-        key = (precision.autocast, precision.pure, batch_size)
+        key = (precision.autocast, precision.pure, precision.winograd, batch_size)
         if key not in self._work:
             self._work[key] = prepare(self.experiment.workload, precision, batch_size, self.variant, self.calibration)
         return self._work[key]
@@ -253,9 +267,11 @@ class StepModel:
             time = self._device_times[key] = self.device_time(precision, rates, plan, machine.devices)
         micro_step_s = (time.forward_s + time.backward_s) / plan.grad_accum_steps
         link = NO_COMMUNICATION
-        if self.scope != "forward":
+        if self._framework in MODEL_PARALLEL and machine.devices > 1:
+            link = model_parallel(micro_step_s, plan.grad_accum_steps, self.calibration)
+        elif self.scope != "forward":
             link = communicate(
-                self.experiment, precision, machine, micro_step_s, plan.grad_accum_steps, self.calibration
+                self.experiment, precision, machine, micro_step_s, plan.grad_accum_steps, self.calibration, self.lineage
             )
         loading = input_rate(self.experiment, machine, self.calibration)
         flags = _flags(machine, precision, time, plan, link, loading, required, available)
@@ -292,7 +308,8 @@ class StepModel:
         )
 
     def _correction(self, accelerator: Accelerator, precision: DevicePrecision, flags: tuple[str, ...]) -> Correction:
-        key = (accelerator, precision.width, flags)
+        # CPUs of one family differ in cores, and so in rates, but share their key and with it what was measured.
+        key = (accelerator.key, precision.width, flags)
         if key not in self._corrections:
             subject = subject_of(self.experiment.workload.name, self.lineage, precision.width, accelerator)
             self._corrections[key] = self.knowledge.correction(subject, (self.kind, self.lineage), flags)

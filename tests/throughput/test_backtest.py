@@ -97,3 +97,14 @@ def test_a_thousand_rows_take_seconds() -> None:
     started = time.process_time()
     run_backtest(rows)
     assert time.process_time() - started < 3.0
+
+
+def test_a_file_without_a_rate_is_refused_at_once() -> None:
+    with pytest.raises(InputError, match="no column with a measured rate"):
+        run_backtest([{"model": "resnet50", "gpu": "RTX 3090", "precision": "amp"}])
+
+
+def test_a_negative_number_of_gpus_is_explained() -> None:
+    (row,) = run_backtest([{**ROW, "n_gpus": "-1"}]).rows
+    assert row.predicted_samples_per_s is None
+    assert "must not be negative" in (row.reason or "")

@@ -10,6 +10,7 @@ from planner.hardware.interconnect import Link
 from planner.throughput.calibration import load_calibration
 from planner.throughput.collectives import communicate, link_bandwidth, network_bandwidth, step_traffic
 from planner.throughput.precision import DevicePrecision, resolve_precision
+from planner.workloads.catalog import load_workload
 from tests.throughput.examples import (
     A100,
     ETHERNET_100,
@@ -67,7 +68,7 @@ def test_a_network_adds_to_the_links_and_rdma_is_faster() -> None:
 def test_unknown_links_and_networks_are_flagged_and_slow() -> None:
     unknown = communicate(experiment(), bf16(), machine(A100, 8, num_nodes=2), 0.1, 1, CALIBRATION)
     assert unknown.flags == ("link_unknown", "network_unknown")
-    assert network_bandwidth(None, CONSTANTS) < network_bandwidth(ETHERNET_100, CONSTANTS)
+    assert network_bandwidth(None, CONSTANTS) < network_bandwidth(INFINIBAND, CONSTANTS)
 
 
 def test_peer_access_matters_on_pcie() -> None:
@@ -102,3 +103,23 @@ def test_few_gradient_bytes_per_flop_scale_well() -> None:
     exposed = [communicate(experiment(w), bf16(), eight, 0.1, 1, CALIBRATION).exposed_s for w in (light, heavy)]
     assert exposed[0] < 0.1  # of a step of 0.1 s
     assert exposed[1] > 5 * exposed[0]
+
+
+def test_tcp_between_nodes_reaches_its_own_rate_however_fast_the_card() -> None:
+    assert network_bandwidth(ETHERNET_100, CONSTANTS) == CONSTANTS["tcp_bytes_per_s"]
+    assert network_bandwidth(INFINIBAND, CONSTANTS) > 5 * CONSTANTS["tcp_bytes_per_s"]
+
+
+def test_replicas_of_tensorflow_cost_in_2_bytes_and_without_xla_only() -> None:
+    eight = machine(A100, 8, link=NVSWITCH)
+    normalised = experiment(load_workload("resnet50"))
+
+    def exposed(lineage: str, precision: DevicePrecision) -> float:
+        return communicate(normalised, precision, eight, 0.1, 1, CALIBRATION, lineage).exposed_s
+
+    fp32 = resolve_precision("fp32-strict", A100)
+    assert fp32 is not None
+    extra = exposed("tensorflow", bf16()) - exposed("pytorch", bf16())
+    assert extra == pytest.approx(CONSTANTS["replica_copy_share"] * 7 / 8 * 0.1)
+    assert exposed("tensorflow-compiled", bf16()) == exposed("pytorch", bf16())
+    assert exposed("tensorflow", fp32) == exposed("pytorch", fp32)

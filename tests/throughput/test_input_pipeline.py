@@ -61,3 +61,9 @@ def test_unknown_vcpus_and_unmeasured_classes_are_unknown_and_flagged() -> None:
 def test_the_vcpus_named_are_enough_and_one_less_is_not(rate: float) -> None:
     needed = vcpus_needed(IMAGE_EXPERIMENT, rate, CALIBRATION) or 0
     assert needed * PER_VCPU >= rate > (needed - 1) * PER_VCPU
+
+
+def test_workers_bound_the_rate_where_nobody_knows_the_vcpus() -> None:
+    found = input_rate(experiment(dataset=IMAGES, workers=4), machine(A100, 2, vcpus=None), CALIBRATION)
+    assert found.samples_per_s == 8 * PER_VCPU
+    assert found.flags == ("input_unknown",)

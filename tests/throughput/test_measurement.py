@@ -178,3 +178,31 @@ def test_scope_and_optimizer() -> None:
 def test_nnunet_names_two_networks_told_apart_by_the_batch(batch: str, name: str) -> None:
     row = {**ROW, "model": "nnUNet", "input": "", "batch_per_gpu": batch}
     assert read_measurement(row).workload.name == name
+
+
+@pytest.mark.parametrize(
+    ("version", "gpu", "precision"),
+    [
+        ("tensorflow 2.3", "A100 SXM 40GB", "fp32-strict"),
+        ("tensorflow 2.4", "A100 SXM 40GB", "fp32"),
+        ("tensorflow 2.2", "V100 SXM 32GB", "fp32"),
+    ],
+)
+def test_stock_tensorflow_has_tf32_from_2_4_on(version: str, gpu: str, precision: str) -> None:
+    row = {**ROW, "framework_version": version, "gpu": gpu, "precision": "fp32"}
+    assert read_measurement(row).precision == precision
+
+
+def test_nvidias_bert_rows_without_a_length_are_bert_large_on_squad() -> None:
+    row = {**ROW, "model": "BERT", "input": "", "batch_per_gpu": "32", "samples_per_s": "110"}
+    measurement = read_measurement(row)
+    assert measurement.workload.name.startswith("bert-large")
+    assert measurement.workload.seq_length == 384
+
+
+@pytest.mark.parametrize(
+    ("version", "lineage"),
+    [("pytorch 1.4.0a0", "pytorch-cuda10"), ("pytorch 1.7.0a0", "pytorch-old"), ("pytorch 1.13.0a0", "pytorch")],
+)
+def test_releases_before_cuda_11_are_a_lineage_of_their_own(version: str, lineage: str) -> None:
+    assert read_software(version, "").framework == lineage

@@ -126,3 +126,9 @@ def test_accumulation_by_the_rule_leaves_room_for_the_gradients_it_keeps() -> No
     assert step.grad_accum_steps > 1
     kept = memory_model(question, precision_of(question), 1, CALIBRATION, accumulates=True)
     assert step.memory_required_bytes == pytest.approx(kept.required_bytes(step.batch_size_per_gpu))
+
+
+def test_four_bit_weights_save_three_quarters_of_what_frozen_weights_take() -> None:
+    adapted = experiment(lora_rank=8)
+    saved = required(adapted) - required(adapted._replace(four_bit_weights=True))
+    assert saved == pytest.approx(25e6 * (2.0 - 0.516))

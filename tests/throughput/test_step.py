@@ -9,10 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.errors import InputError
+from planner.throughput.calibration import load_calibration
 from planner.throughput.device import HostSpeed
 from planner.throughput.evidence import shipped_knowledge
+from planner.throughput.kernels import Variant, prepare
+from planner.throughput.precision import resolve_precision
 from planner.throughput.sensitivity import sensitivity
 from planner.throughput.step import StepModel, estimate_step, soft_maximum
+from planner.workloads.catalog import load_workload
 from tests.throughput.examples import (
     A100,
     CPU,
@@ -28,6 +32,7 @@ from tests.throughput.examples import (
     machine,
 )
 
+CALIBRATION = load_calibration()
 MACHINES = [
     machine(A100),
     machine(RTX3090),
@@ -112,6 +117,20 @@ def test_lora_skips_weight_gradients_and_most_of_the_update() -> None:
     assert adapted is not None
     assert adapted.backward_s < full.backward_s
     assert adapted.optimizer_s < full.optimizer_s
+
+
+def test_adapters_launch_kernels_and_four_bit_weights_are_unpacked_in_each_pass() -> None:
+    language = load_workload("bert-base")
+    matrices = sum(o.kernels for o in language.operations if o.op_class == "mm" and o.phase == "forward")
+    frozen = Variant(CALIBRATION.layouts["nchw"], frozen_weights=True)
+    precision = resolve_precision("bf16", A100)
+    assert precision is not None
+    full = prepare(language, precision, 8, frozen._replace(frozen_weights=False), CALIBRATION)
+    adapted = prepare(language, precision, 8, frozen, CALIBRATION)
+    unpacked = prepare(language, precision, 8, frozen._replace(four_bit_weights=True), CALIBRATION)
+    assert adapted.forward.kernels == full.forward.kernels + 5 * matrices
+    assert unpacked.forward.kernels == adapted.forward.kernels + matrices
+    assert unpacked.forward.memory_bytes - adapted.forward.memory_bytes == pytest.approx(2.516 * language.parameters)
 
 
 def test_zero_shares_the_update() -> None:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
 
 from planner.throughput.evidence import EFFECT_KINDS, NETWORK_KINDS
 from tools.fit.parameters import Vector
@@ -30,10 +31,10 @@ class FittedEffects(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """The solved system: weights of the training residuals and the inverse covariance."""
+    """The solved system: weights of the training residuals, and the covariance they were solved in."""
 
     weights: Vector
-    inverse: Matrix
+    covariance: Matrix
 
 
 def covariance(first: Sequence[HasEffects], second: Sequence[HasEffects], sd: Mapping[str, float]) -> Matrix:
@@ -41,9 +42,9 @@ def covariance(first: Sequence[HasEffects], second: Sequence[HasEffects], sd: Ma
     total = np.zeros((len(first), len(second)))
     for position, kind in enumerate(EFFECT_KINDS):
         if sd.get(kind, 0.0) > 0.0:
-            rows = np.array([o.effects[position][1] for o in first])
-            columns = np.array([o.effects[position][1] for o in second])
-            total += (rows[:, None] == columns[None, :]) * sd[kind] ** 2
+            names = [o.effects[position][1] for o in (*first, *second)]
+            codes = np.unique(names, return_inverse=True)[1]  # numbers compare many times faster than names
+            total += (codes[: len(first), None] == codes[None, len(first) :]) * sd[kind] ** 2
     return total
 
 
@@ -54,11 +55,15 @@ def solve_effects(
     shared = covariance(observations, observations, sd)
     noise = np.full(len(residuals), noise_sd**2)
     for _ in range(2):
-        weights = np.linalg.solve(shared + np.diag(noise), residuals)
-        left = np.abs(residuals - shared @ weights)
+        left = np.abs(residuals - shared @ _solved(shared + np.diag(noise), residuals))
         noise = noise_sd**2 * np.maximum(left / (OUTLIER_AT * noise_sd), 1.0)
-    inverse = np.linalg.inv(shared + np.diag(noise))
-    return Solved(inverse @ residuals, inverse)
+    total = shared + np.diag(noise)
+    return Solved(_solved(total, residuals), total)
+
+
+def _solved(matrix: Matrix, right: Vector) -> Vector:
+    solution: Vector = cho_solve(cho_factor(matrix, lower=True, check_finite=False), right, check_finite=False)
+    return solution
 
 
 def predict_offsets(
@@ -72,13 +77,14 @@ def predict_offsets(
 def fitted_effects(solved: Solved, training: Sequence[HasEffects], sd: Mapping[str, float]) -> FittedEffects:
     """Every effect's mean and remaining sd given the training residuals."""
     values: dict[str, dict[str, tuple[float, float]]] = {}
+    inverse = np.linalg.inv(solved.covariance)
     for position, kind in enumerate(EFFECT_KINDS):
         names = np.array([o.effects[position][1] for o in training])
         found: dict[str, tuple[float, float]] = {}
         for name in sorted(set(names)):
             members = np.flatnonzero(names == name)
             mean = sd[kind] ** 2 * float(solved.weights[members].sum())
-            explained = sd[kind] ** 4 * float(solved.inverse[np.ix_(members, members)].sum())
+            explained = sd[kind] ** 4 * float(inverse[np.ix_(members, members)].sum())
             found[str(name)] = (mean, max(sd[kind] ** 2 - explained, 0.0) ** 0.5)
         values[kind] = found
     return FittedEffects(values)

@@ -8,12 +8,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from planner.throughput.calibration import Calibration
-from tools.fit.constants import fit_constants, residuals
+from planner.throughput.evidence import GENERAL_KINDS
+from tools.fit.constants import fit_constants, problem_of, residuals
 from tools.fit.effects import HasEffects, predict_offsets, solve_effects
-from tools.fit.folds import Errors, LeftOut, die, errors, family, leave_out, network, split
-from tools.fit.intervals import doubt_of, tier_quantiles, trait_factors
+from tools.fit.folds import Errors, LeftOut, Whole, die, errors, family, leave_out, network, split
+from tools.fit.intervals import (
+    Coverage,
+    LeftOutRows,
+    coverage,
+    doubt_of,
+    scales_of,
+    tier_quantiles,
+    trait_factors,
+)
 from tools.fit.jobs import Job
 from tools.fit.ladder import LadderScore, ladder_score
+from tools.fit.network import Sync, left_out_log_errors
 from tools.fit.observations import Observation
 from tools.fit.pairs import scaling_pairs
 from tools.fit.parameters import Vector
@@ -32,6 +42,8 @@ class Evaluation(NamedTuple):
 
     tables: dict[str, dict[str, Errors]]
     memory: dict[str, LadderScore]
+    sync_factors: dict[str, tuple[int, float]]
+    coverage: dict[str, Coverage]
     tiers: dict[str, list[float]]
     traits: dict[str, float]
     several_devices: list[float]
@@ -41,15 +53,20 @@ def evaluate(
     observations: Sequence[Observation],
     jobs: Sequence[Job],
     rows: Sequence[Mapping[str, str]],
+    syncs: Sequence[Sync],
     calibration: Calibration,
     prior: Mapping[str, Any],
 ) -> Evaluation:
     """Refit without families, dies, networks and rows in turn."""
     sd, noise = prior["offsets"]["prior_sd"], prior["offsets"]["noise_sd"]
-    by_family = leave_out(observations, family, FAMILY_FOLDS, calibration, prior, sd, noise)
-    by_die = leave_out(observations, die, FOLDS, calibration, prior, sd, noise)
-    by_network = leave_out(observations, network, FOLDS, calibration, prior, sd, noise)
-    by_row = _leave_rows_out(observations, calibration, prior, sd, noise)
+    problem = problem_of(observations, calibration, prior)
+    constants = fit_constants(problem)
+    plain = residuals(problem, constants)
+    whole = Whole(observations, problem, constants, sd, noise)
+    by_family = leave_out(whole, family, FAMILY_FOLDS)
+    by_die = leave_out(whole, die, FOLDS, calibrate=True)
+    by_network = leave_out(whole, network, FOLDS)
+    by_row = _leave_rows_out(whole, plain)
     perfect, scaling = _scaling(rows, calibration, prior)
     timm = np.array([o.groups["source"] == TIMM for o in observations])
     judged = np.array([_is_judged(o) for o in observations])
@@ -65,27 +82,36 @@ def evaluate(
         "One reference measurement on another GPU of the same architecture": {
             "same architecture": errors(_from_one_reference(observations, by_die.constants_only, judged, sd, noise))
         },
-        "Language models on many GPUs, left out by network": _jobs(observations, jobs, calibration, prior),
+        "Language models on many GPUs, left out by network": _jobs(whole, plain, jobs),
         "Scaling from the measured 1-GPU rate, 2-16 GPUs, left out by GPU model": {
             "perfect scaling": errors(perfect),
             "ring with overlap": errors(scaling),
         },
     }
+    traits = {
+        **trait_factors(observations, "kind", by_network.general_offsets),
+        **trait_factors(observations, "lineage", by_die.all_offsets),
+    }
     unseen = np.where(timm, by_family.general_offsets, by_network.general_offsets)
-    residuals_by_tier = {
-        "measured_same_gpu": _balanced(by_row, observations),
-        "measured_other_gpu": by_die.all_offsets[judged],
-        "same_architecture": _balanced(unseen, observations),
-        "specs_only": by_die.general_offsets[judged],
+    scales = scales_of(observations, traits)
+    dies, networks = np.array([die(o) for o in observations]), np.array([_described(o) for o in observations])
+
+    def left_out(residuals: Vector, groups: Any, members: Any) -> LeftOutRows:
+        return LeftOutRows(residuals[members], scales[members], groups[members])
+
+    by_tier = {
+        "measured_same_gpu": left_out(by_row, dies, _balanced(by_row, timm)),
+        "measured_other_gpu": left_out(by_die.all_offsets, dies, judged),
+        "same_architecture": left_out(unseen, networks, _balanced(unseen, timm)),
+        "specs_only": left_out(by_die.general_offsets, dies, judged),
     }
     return Evaluation(
         tables=tables,
         memory={layout.upper(): ladder_score(rows, layout, calibration) for layout in ("nchw", "nhwc")},
-        tiers=tier_quantiles(residuals_by_tier),
-        traits={
-            **trait_factors(observations, "kind", by_network.general_offsets),
-            **trait_factors(observations, "lineage", by_die.all_offsets),
-        },
+        sync_factors=_sync_factors(syncs, calibration, prior),
+        coverage={tier: coverage(tier, left) for tier, left in by_tier.items()},
+        tiers=tier_quantiles(by_tier),
+        traits=traits,
         several_devices=doubt_of(scaling),
     )
 
@@ -113,16 +139,9 @@ def _by(observations: Sequence[Observation], group: str, left_out: LeftOut, memb
     return {str(name): errors(left_out.all_offsets[members & (names == name)]) for name in sorted(set(names[members]))}
 
 
-def _leave_rows_out(
-    observations: Sequence[Observation],
-    calibration: Calibration,
-    prior: Mapping[str, Any],
-    sd: Mapping[str, float],
-    noise: float,
-) -> Vector:
+def _leave_rows_out(whole: Whole, plain: Vector) -> Vector:
     """Residuals with each tenth of the rows left out of the offsets; NaN where the network is then new there."""
-    constants = fit_constants(observations, calibration, prior)
-    plain = residuals(observations, constants, calibration)
+    observations = whole.observations
     left = np.full(len(observations), np.nan)
     fold_of = np.arange(len(observations)) % ROW_FOLDS
     for fold in range(ROW_FOLDS):
@@ -130,8 +149,8 @@ def _leave_rows_out(
         training = [observations[i] for i in known]
         names = {o.effects[-1] for o in training}
         held = np.array([i for i in held if observations[i].effects[-1] in names], dtype=np.int64)
-        solved = solve_effects(training, plain[known], sd, noise)
-        left[held] = plain[held] - predict_offsets(solved, training, [observations[i] for i in held], sd)
+        solved = solve_effects(training, plain[known], whole.sd, whole.noise_sd)
+        left[held] = plain[held] - predict_offsets(solved, training, [observations[i] for i in held], whole.sd)
     return left
 
 
@@ -157,13 +176,9 @@ def _from_one_reference(
     return np.array(left)
 
 
-def _jobs(
-    observations: Sequence[Observation], jobs: Sequence[Job], calibration: Calibration, prior: Mapping[str, Any]
-) -> dict[str, Errors]:
+def _jobs(whole: Whole, plain: Vector, jobs: Sequence[Job]) -> dict[str, Errors]:
     """Jobs of each network predicted from all others' offsets, and without any."""
-    sd, noise = prior["offsets"]["prior_sd"], prior["offsets"]["noise_sd"]
-    constants = fit_constants(observations, calibration, prior)
-    plain = residuals(observations, constants, calibration)
+    observations, sd, noise = whole.observations, whole.sd, whole.noise_sd
     own = np.array([job.residual for job in jobs])
     left = own.copy()
     for training, held in split([dict(job.effects)["network"] for job in jobs], JOB_FOLDS):
@@ -175,7 +190,26 @@ def _jobs(
     for source in sorted(set(sources)):
         table[f"{source}: constants only"] = errors(own[sources == source])
         table[f"{source}: lineage and architecture offsets"] = errors(left[sources == source])
+        with_one = _with_one_job(jobs, left, sources == source, whole)
+        if len(with_one):
+            table[f"{source}: and one measurement on the GPU"] = errors(with_one)
     return table
+
+
+def _with_one_job(jobs: Sequence[Job], left: Vector, members: Any, whole: Whole) -> Vector:
+    """Residuals where one job of another network on the same GPU is known as well; every such job in turn."""
+    chosen = [int(i) for i in np.flatnonzero(members)]
+    networks = [dict(job.effects)["network"] for job in jobs]
+    shared = sum(whole.sd[kind] ** 2 for kind in GENERAL_KINDS)
+    weight = shared / (sum(sd**2 for sd in whole.sd.values()) + whole.noise_sd**2)
+    return np.array(
+        [
+            left[i] - weight * left[j]
+            for i in chosen
+            for j in chosen
+            if networks[i] != networks[j] and jobs[i].groups["gpu"] == jobs[j].groups["gpu"]
+        ]
+    )
 
 
 def _scaling(
@@ -187,10 +221,24 @@ def _scaling(
     return perfect, left_out_errors(pairs, calibration, prior["collectives"])
 
 
-def _balanced(residuals: Vector, observations: Sequence[Observation]) -> Vector:
-    """Residuals that are known, with the one source that is half of all rows thinned to its share of the others."""
-    timm = np.array([o.groups["source"] == TIMM for o in observations])
+def _sync_factors(
+    syncs: Sequence[Sync], calibration: Calibration, prior: Mapping[str, Any]
+) -> dict[str, tuple[int, float]]:
+    """Application -> (steps, median factor between predicted and measured sync time), left out; and all together."""
+    constants = {**calibration.collectives, "tcp_bytes_per_s": prior["collectives"]["tcp_bytes_per_s"]}
+    by_application = {name: np.abs(e) for name, e in left_out_log_errors(syncs, calibration, constants).items()}
+    together = np.concatenate(list(by_application.values()))
+    factors = {name: (len(e), float(np.exp(np.median(e)))) for name, e in by_application.items()}
+    return {**factors, "all": (len(together), float(np.exp(np.median(together))))}
+
+
+def _described(observation: Observation) -> str:
+    """What is left out of an unseen network: timm's whole family, elsewhere the network."""
+    return family(observation) if observation.groups["source"] == TIMM else network(observation)
+
+
+def _balanced(residuals: Vector, timm: Any) -> Any:
+    """Positions of known residuals, with the one source that is half of all rows thinned to its share of the others."""
     known = np.isfinite(residuals)
-    others = residuals[known & ~timm]
-    own = residuals[known & timm]
+    own, others = np.flatnonzero(known & timm), np.flatnonzero(known & ~timm)
     return np.concatenate([others, own[::TIMM_THINNING]])

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from planner.throughput.calibration import Calibration
 from planner.throughput.evidence import GENERAL_KINDS
-from tools.fit.constants import fit_constants, residuals
+from tools.fit.constants import Problem, fit_constants, residuals
 from tools.fit.effects import predict_offsets, solve_effects
 from tools.fit.observations import Observation
 from tools.fit.parameters import Vector
@@ -31,7 +30,8 @@ WITHOUT_DEVICE = ("software", "network", "workload", "workload_precision")
 class LeftOut(NamedTuple):
     """ln(predicted / measured time) of each observation, predicted without its group; by what offsets were allowed.
 
-    ``calibrated`` also knows a few networks measured on the held-out accelerators; it is NaN for those themselves.
+    ``calibrated`` also knows a few networks measured on the held-out accelerators; it is NaN for those themselves, and
+    where it was not asked for.
     """
 
     constants_only: Vector
@@ -64,31 +64,36 @@ def split(groups: Sequence[str], count: int) -> Iterator[tuple[list[int], list[i
             yield list(np.flatnonzero(fold_of != fold)), list(held)
 
 
-def leave_out(
-    observations: Sequence[Observation],
-    group_of: Callable[[Observation], str],
-    count: int,
-    calibration: Calibration,
-    prior: Mapping[str, Any],
-    sd: Mapping[str, float],
-    noise_sd: float,
-) -> LeftOut:
+class Whole(NamedTuple):
+    """What every fold is a part of: the observations, their arrays, constants fitted on all, the effects' variances."""
+
+    observations: Sequence[Observation]
+    problem: Problem
+    constants: Vector
+    sd: Mapping[str, float]
+    noise_sd: float
+
+
+def leave_out(whole: Whole, group_of: Callable[[Observation], str], count: int, *, calibrate: bool = False) -> LeftOut:
     """Refit everything without each fold's groups and predict them."""
-    results = LeftOut(*(np.zeros(len(observations)) for _ in range(5)))
+    observations, sd, noise_sd = whole.observations, whole.sd, whole.noise_sd
+    results = LeftOut(*(np.full(len(observations), np.nan) for _ in range(5)))
     for training, held in split([group_of(o) for o in observations], count):
         known, unknown = [observations[i] for i in training], [observations[i] for i in held]
-        constants = fit_constants(known, calibration, prior)
-        solved = solve_effects(known, residuals(known, constants, calibration), sd, noise_sd)
-        plain = residuals(unknown, constants, calibration)
+        everything = residuals(whole.problem, fit_constants(whole.problem, training, whole.constants))
+        solved = solve_effects(known, everything[training], sd, noise_sd)
+        plain = everything[held]
         without_device = {kind: value for kind, value in sd.items() if kind in WITHOUT_DEVICE}
         general = {kind: value for kind, value in sd.items() if kind in GENERAL_KINDS}
         results.constants_only[held] = plain
         results.network_offsets[held] = plain - predict_offsets(solved, known, unknown, without_device)
         results.general_offsets[held] = plain - predict_offsets(solved, known, unknown, general)
         results.all_offsets[held] = plain - predict_offsets(solved, known, unknown, sd)
+        if not calibrate:
+            continue
         chosen = _calibration_models(unknown)
         more = [*known, *(unknown[i] for i in chosen)]
-        known_residuals = np.concatenate([residuals(known, constants, calibration), plain[chosen]])
+        known_residuals = np.concatenate([everything[training], plain[chosen]])
         calibrated = plain - predict_offsets(solve_effects(more, known_residuals, sd, noise_sd), more, unknown, sd)
         calibrated[chosen] = np.nan
         results.calibrated[held] = calibrated

@@ -19,7 +19,9 @@ from planner.throughput.measurement import MeasuredRow, read_measurement
 from planner.throughput.precision import resolve_precision
 from planner.throughput.step import lineage_of
 
-SOURCES = ("mosaicml/llm-foundry", "pytorch/torchtitan", "AI-Hypercomputer/maxtext")
+SOURCES = ("mosaicml/llm-foundry", "NVIDIA-NeMo/Megatron-Bridge", "pytorch/torchtitan", "AI-Hypercomputer/maxtext")
+# A job farther off than this factor states another unit or another model than it ran.
+FARTHEST_LN = 1.6
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ def read_jobs(rows: Iterable[MeasuredRow], calibration: Calibration) -> list[Job
             job = _job(row, knowledge)
         except InputError:
             continue
-        if job is not None:
+        if job is not None and abs(job.residual) < FARTHEST_LN:
             jobs.append(job)
     return jobs
 

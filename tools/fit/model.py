@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.throughput.kernels import DEPTHWISE, GEMM, GROUPED, LARGE_KERNEL, engine_of
+from planner.throughput.kernels import DEPTHWISE, GEMM, GROUPED, LARGE_KERNEL, engine_of, feed_of, runs_winograd
 from planner.workloads.workload import Operation
 from tools.fit.observations import Observation
 from tools.fit.parameters import Parameters, Vector
@@ -39,34 +39,28 @@ class Features:
     slope: Index
     slope_value: Vector
     gain: Index
+    winograd: Index
     kernel: Index
     kernel_value: Vector
     launches: Vector
     host_launches: Vector
     update_s: Vector
     log_measured: Vector
-    weight: Vector
-    effect_owner: Index
-    effect: Index
+
+    def subset(self, keep: NDArray[np.bool_]) -> Features:
+        """The arrays of the observations for which ``keep`` is True."""
+        operations = keep[self.owner]
+        kept = {name: getattr(self, name)[keep] for name in ("launches", "host_launches", "update_s", "log_measured")}
+        others = (name for name in self.__dataclass_fields__ if name not in (*kept, "owner"))
+        kept.update((name, getattr(self, name)[operations]) for name in others)
+        return Features(owner=(np.cumsum(keep) - 1)[self.owner[operations]], **kept)
 
 
-def build_features(
-    observations: Sequence[Observation], parameters: Parameters, effect_sd: dict[str, float]
-) -> Features:
-    """Arrays of the observations; registers their random effects as parameters with prior mean 0 and the kind's sd."""
-    for observation in observations:
-        for kind, name in observation.effects:
-            if kind in effect_sd:
-                parameters.add(f"effect/{kind}/{name}", 0.0, effect_sd[kind])
+def build_features(observations: Sequence[Observation], parameters: Parameters) -> Features:
+    """Arrays of the observations."""
     columns = _OperationColumns(parameters)
     for position, observation in enumerate(observations):
         columns.add(position, observation)
-    effects = [
-        (position, parameters.index[f"effect/{kind}/{name}"])
-        for position, observation in enumerate(observations)
-        for kind, name in observation.effects
-        if f"effect/{kind}/{name}" in parameters.index
-    ]
     kernels = [sum(op.kernels for op in o.operations) * o.accumulation + o.update_kernels for o in observations]
     return Features(
         **columns.arrays(),
@@ -74,9 +68,6 @@ def build_features(
         host_launches=np.array([k * o.host_factor for k, o in zip(kernels, observations, strict=True)]),
         update_s=np.array([o.update_bytes / o.bandwidth_bytes_per_s for o in observations]),
         log_measured=np.log([o.step_time_s for o in observations]),
-        weight=np.array([o.weight for o in observations]),
-        effect_owner=np.array([owner for owner, _ in effects], dtype=np.int64),
-        effect=np.array([parameter for _, parameter in effects], dtype=np.int64),
     )
 
 
@@ -100,6 +91,7 @@ class _OperationColumns:
             engine = engine_of(op_class, size, observation.precision)
             per_sm_clock = 0.0 if op_class in DEPTHWISE else rates.seconds_per_sm_clock
             slope, slope_value, gain, kernel, kernel_value = self._shape(operation, name)
+            winograd = runs_winograd(op_class, size, observation.precision)
             self._rows.append(
                 (
                     position,
@@ -108,11 +100,12 @@ class _OperationColumns:
                     moved / observation.bandwidth_bytes_per_s,
                     moved * rates.seconds_per_sm_clock,
                     index.get(f"{name}/c", self._none),
-                    index[f"kappa{size}"],
+                    index[f"kappa/{feed_of(op_class, size)}"],
                     index[f"{name}/b{size}"],
                     slope,
                     slope_value,
                     gain,
+                    index["winograd"] if winograd else self._none,
                     kernel,
                     kernel_value,
                 )
@@ -139,9 +132,9 @@ class _OperationColumns:
         table = np.array(self._rows)
         names = (
             "owner", "arithmetic_s", "sm_clock_s", "bytes_s", "bytes_sm_s", "compute", "kappa", "moved",
-            "slope", "slope_value", "gain", "kernel", "kernel_value",
+            "slope", "slope_value", "gain", "winograd", "kernel", "kernel_value",
         )  # fmt: skip
-        whole = {"owner", "compute", "kappa", "moved", "slope", "gain", "kernel"}
+        whole = {"owner", "compute", "kappa", "moved", "slope", "gain", "winograd", "kernel"}
         return {
             name: table[:, column].astype(np.int64) if name in whole else table[:, column]
             for column, name in enumerate(names)
@@ -150,10 +143,9 @@ class _OperationColumns:
 
 @dataclass
 class Prediction:
-    """ln(step time) of every observation before and after its effects, and the derivatives of the latter."""
+    """ln(step time) of every observation, and its derivatives."""
 
-    log_plain: Vector
-    log_corrected: Vector
+    log_time: Vector
     jacobian: NDArray[np.float64] | None
 
 
@@ -166,6 +158,7 @@ def predict(
     f = features
     kernel_weight = np.exp(extended[f.kernel]) * f.kernel_value
     log_share = extended[f.compute] + extended[f.slope] * f.slope_value + extended[f.gain] - np.log1p(kernel_weight)
+    log_share = log_share + extended[f.winograd]
     peak_s = f.arithmetic_s * np.exp(-log_share)
     feed_s = f.sm_clock_s * np.exp(-extended[f.kappa])
     beta = extended[index["beta"]]
@@ -179,10 +172,9 @@ def predict(
     waiting_s = f.host_launches * host_s
     together_s = (device_s**norm + waiting_s**norm) ** (1.0 / norm)
     total_s = together_s + step_s
-    log_plain = np.log(total_s)
-    log_corrected = log_plain - np.bincount(f.effect_owner, extended[f.effect], count)
+    log_time = np.log(total_s)
     if not slopes:
-        return Prediction(log_plain, log_corrected, None)
+        return Prediction(log_time, None)
     chain = (device_s / together_s) ** (norm - 1.0) / total_s
     columns = len(parameters) + 1
     jacobian = np.zeros(count * columns)
@@ -196,6 +188,7 @@ def predict(
     accumulate(f.compute, -by_peak)
     accumulate(f.slope, -by_peak * f.slope_value)
     accumulate(f.gain, -by_peak)
+    accumulate(f.winograd, -by_peak)
     accumulate(f.kernel, by_peak * kernel_weight / (1.0 + kernel_weight))
     accumulate(f.kappa, -by_feed)
     accumulate(f.moved, -by_bytes)
@@ -205,5 +198,4 @@ def predict(
     table[:, index["optimizer"]] -= update_s
     table *= chain[:, None]
     table[:, index["step"]] += step_s / total_s
-    np.add.at(table, (f.effect_owner, f.effect), -1.0)
-    return Prediction(log_plain, log_corrected, table)
+    return Prediction(log_time, table)

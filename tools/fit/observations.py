@@ -31,7 +31,6 @@ class Observation:
     step_time_s: float
     effects: tuple[tuple[str, str], ...] = ()
     groups: dict[str, str] = field(default_factory=dict)
-    weight: float = 1.0
 
     @property
     def bandwidth_bytes_per_s(self) -> float:

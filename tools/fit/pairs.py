@@ -9,6 +9,7 @@ from planner.errors import InputError
 from planner.throughput.backtest import experiment_of
 from planner.throughput.measurement import MeasuredRow, Measurement, read_measurement
 from planner.throughput.precision import resolve_precision
+from planner.throughput.step import lineage_of
 from tools.fit.scaling import Pair
 
 _SAME = ("source", "model", "gpu", "precision", "framework_version", "batch_per_gpu")
@@ -49,12 +50,13 @@ def _pairs_of(members: Sequence[tuple[MeasuredRow, Measurement]]) -> list[Pair]:
             rate *= devices
         batch = measurement.batch_size_per_gpu or measurement.workload.recipe_batch_size_per_gpu
         pair = Pair(
-            experiment=experiment_of(measurement),
+            experiment=(experiment := experiment_of(measurement)),
             precision=precision,
             machine=measurement.machine,
             single_s=batch / alone,
             several_s=batch * devices / rate,
             gpu=accelerator.key,
+            lineage=lineage_of(experiment, measurement.software.framework),
         )
         if not (pair.gpu == _BROKEN_GPU and pair.efficiency < _BROKEN_BELOW):
             pairs.append(pair)

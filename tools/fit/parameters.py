@@ -24,17 +24,7 @@ PRIOR = Path(__file__).with_name("prior.json")
 CLASS_SD = 0.25
 SHAPE_SD = 0.3
 LARGE_SD = 0.8
-DEVICE_SD = {"kappa2": 0.4, "kappa4": 0.4, "beta": 0.4, "launch": 0.3, "step": 0.15, "optimizer": 0.4}
-
-
-# Random effects that are fitted together with the constants; the others are predicted from the residuals afterwards.
-JOINT_EFFECT_SD = {
-    "software": 0.15,
-    "workload": 0.25,
-    "workload_precision": 0.15,
-    "architecture": 0.1,
-    "accelerator": 0.06,
-}
+DEVICE_SD = {"kappa": 0.4, "beta": 0.05, "launch": 0.3, "step": 0.15, "optimizer": 0.4}
 
 
 class Parameters:
@@ -74,12 +64,13 @@ def load_prior() -> dict[str, Any]:
 def register_constants(parameters: Parameters, prior: Mapping[str, Any]) -> None:
     """All class, shape and device constants of both layouts."""
     device = prior["device"]
-    parameters.add("kappa2", np.log(device["kappa_flop_per_clock_sm"]["2"]), DEVICE_SD["kappa2"])
-    parameters.add("kappa4", np.log(device["kappa_flop_per_clock_sm"]["4"]), DEVICE_SD["kappa4"])
+    for feed, value in device["kappa_flop_per_clock_sm"].items():
+        parameters.add(f"kappa/{feed}", np.log(value), DEVICE_SD["kappa"])
     parameters.add("beta", np.log(device["beta_bytes_per_clock_sm"]), DEVICE_SD["beta"])
     parameters.add("launch", np.log(device["launch_s"]), DEVICE_SD["launch"])
     parameters.add("step", np.log(device["step_s"]), DEVICE_SD["step"])
     parameters.add("optimizer", np.log(device["optimizer_bandwidth_share"]), DEVICE_SD["optimizer"])
+    parameters.add("winograd", device["winograd_log_gain"], SHAPE_SD)
     for layout in LAYOUTS:
         table = prior["layouts"][layout]
         for name, (compute, bytes4, bytes2) in table["classes"].items():

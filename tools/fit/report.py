@@ -30,6 +30,18 @@ def _tables(evaluation: Evaluation, observations: int) -> str:
         f"| {layout} | {s.rows} | {100 * s.exact:.1f} | {100 * s.within_one:.1f} | {100 * s.over:.1f} |"
         for layout, s in evaluation.memory.items()
     ]
+    parts += ["", "**Sync times between nodes (Sia profiles, g4dn.12xlarge), left out by network: median factor**", ""]
+    parts += ["| | steps | factor |", "|---|---|---|"]
+    parts += [f"| {name} | {count} | {factor:.2f} |" for name, (count, factor) in evaluation.sync_factors.items()]
+    parts += ["", "**Coverage of P10-P90, every left-out group held against the quantiles of the others**", ""]
+    parts += [
+        "| tier | rows | covered % | groups of 50 rows or more | of them within 65-93 % |",
+        "|---|---|---|---|---|",
+    ]
+    parts += [
+        f"| `{tier}` | {c.rows:,} | {100 * c.covered:.1f} | {c.groups} | {c.groups_within} |"
+        for tier, c in evaluation.coverage.items()
+    ]
     parts += ["", "**Intervals: time / P50 at P10 and P90, by tier**", "", "| tier | P10 | P90 |", "|---|---|---|"]
     parts += [f"| `{tier}` | {_factor(low)} | {_factor(high)} |" for tier, (low, high) in evaluation.tiers.items()]
     traits = ", ".join(f"{trait} {factor:.2f}" for trait, factor in evaluation.traits.items())

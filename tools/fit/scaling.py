@@ -38,6 +38,7 @@ class Pair:
     single_s: float
     several_s: float
     gpu: str
+    lineage: str = "pytorch"
 
     @property
     def efficiency(self) -> float:
@@ -59,12 +60,18 @@ def plausible(pairs: Sequence[Pair]) -> list[Pair]:
 def predicted_s(pair: Pair, calibration: Calibration) -> float:
     """The several-GPU micro step predicted from the measured one-GPU micro step."""
     steps = pair.experiment.grad_accum_steps or 1
-    link = communicate(pair.experiment, pair.precision, pair.machine, pair.single_s, steps, calibration)
+    link = communicate(pair.experiment, pair.precision, pair.machine, pair.single_s, steps, calibration, pair.lineage)
     return pair.single_s + link.exposed_s / steps
 
 
 # What is fitted, as (path into the constants, prior sd in ln); shares and exponents of the topologies that occur.
-_SHARED = (("overlap_share", 0.5), ("contention_per_doubling", 0.5), ("exposed_floor", 0.7), ("link_hop_s", 0.5))
+_SHARED = (
+    ("overlap_share", 0.5),
+    ("contention_per_doubling", 0.5),
+    ("exposed_floor", 0.7),
+    ("link_hop_s", 0.5),
+    ("replica_copy_share", 0.5),
+)
 _SHARE_SD, _EXPONENT_SD = 0.5, 0.3
 
 

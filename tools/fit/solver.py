@@ -23,20 +23,22 @@ class Solution(NamedTuple):
     covariance: NDArray[np.float64]
 
 
-def solve(features: Features, parameters: Parameters, host_s: float, norm: float) -> Solution:
+def solve(
+    features: Features, parameters: Parameters, host_s: float, norm: float, start: Vector | None = None
+) -> Solution:
     """Minimise the Huber loss of residuals in units of the noise plus quadratic penalties of the priors.
 
     Levenberg-Marquardt on the reweighted normal equations; the damping falls while steps succeed.
     """
     mean, precision = parameters.mean, 1.0 / parameters.sd**2
-    values, damping = mean.copy(), 1e-3
+    values, damping = (mean if start is None else start).copy(), 1e-3
     objective = _objective(features, parameters, values, host_s, norm, precision, mean)
     for _ in range(MAX_STEPS):
         prediction = predict(features, parameters, values, host_s, norm, slopes=True)
         if prediction.jacobian is None:
             raise AssertionError("derivatives were asked for")
-        residual = (prediction.log_corrected - features.log_measured) / NOISE_SD
-        weight = features.weight / np.maximum(np.abs(residual) / HUBER_AT, 1.0)
+        residual = (prediction.log_time - features.log_measured) / NOISE_SD
+        weight = 1.0 / np.maximum(np.abs(residual) / HUBER_AT, 1.0)
         slopes = prediction.jacobian / NOISE_SD
         hessian = slopes.T @ (slopes * weight[:, None]) + np.diag(precision)
         gradient = slopes.T @ (weight * residual) + precision * (values - mean)
@@ -66,6 +68,6 @@ def _objective(
     mean: Vector,
 ) -> float:
     prediction = predict(features, parameters, values, host_s, norm, slopes=False)
-    size = np.abs(prediction.log_corrected - features.log_measured) / NOISE_SD
+    size = np.abs(prediction.log_time - features.log_measured) / NOISE_SD
     huber = np.where(size > HUBER_AT, HUBER_AT * (2.0 * size - HUBER_AT), size**2)
-    return float(features.weight @ huber + precision @ (values - mean) ** 2)
+    return float(huber.sum() + precision @ (values - mean) ** 2)

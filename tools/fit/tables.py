@@ -44,11 +44,14 @@ def with_constants(table: Mapping[str, Any], parameters: Parameters, values: Vec
     fitted = {name: float(values[position]) for name, position in parameters.index.items()}
     device = {
         **table["device"],
-        "kappa_flop_per_clock_sm": {"2": _exp(fitted["kappa2"]), "4": _exp(fitted["kappa4"])},
+        "kappa_flop_per_clock_sm": {
+            feed: _exp(fitted[f"kappa/{feed}"]) for feed in table["device"]["kappa_flop_per_clock_sm"]
+        },
         "beta_bytes_per_clock_sm": _exp(fitted["beta"]),
         "launch_s": _exp(fitted["launch"]),
         "step_s": _exp(fitted["step"]),
         "optimizer_bandwidth_share": _exp(fitted["optimizer"]),
+        "winograd_log_gain": round(fitted["winograd"], DIGITS),
     }
     layouts = {name: _layout(name, table["layouts"][name], fitted) for name in LAYOUTS}
     return {**table, "device": device, "layouts": layouts}

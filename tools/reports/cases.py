@@ -28,7 +28,8 @@ class Report(NamedTuple):
 class Replay(NamedTuple):
     """One experiment on one machine whose prediction is held against a report.
 
-    ``measure`` is a key of ``replay.FIGURES``, "times_as_fast" as the machine ``beside``, or "fits"; ``outcome`` is in
+    ``measure`` is a key of ``replay.FIGURES``, "times_as_fast" as the machine ``beside``, "fits", or
+    "tight" (a run at the limit, of which the warning is right as well); ``outcome`` is in
     that measure's unit (None: the report's main figure), a bool for "fits". ``software`` has StepModel's arguments for
     software of another lineage or time. A report is right when all its replays are that do not say ``extra``.
     """

@@ -96,7 +96,7 @@ def _figures(outcome: Outcome) -> str:
     if step is None:
         return f"{outcome.reported} | | | | "
     needs, has = step.memory_required_bytes, step.memory_available_bytes
-    said = "fits" if step.fits else "does not fit"
+    said = "does not fit" if not step.fits else "tight" if "memory_tight" in step.flags else "fits"
     memory = f"{needs / GIB:.1f} of {has / GIB:.1f} GiB" if needs is not None and has is not None else ""
     return f"{outcome.reported} | | {said} | | {memory}"
 

@@ -100,7 +100,7 @@ def _outcome(report: Report, replay: Replay) -> Outcome:
     try:
         experiment = experiment_of(replay.experiment)
         machine = machine_of(replay.machine)
-        if replay.measure == "fits":
+        if replay.measure in ("fits", "tight"):
             return _fit_outcome(replay, StepModel(experiment).estimate(machine))
         # What people report did run: a batch that should not fit is accumulated and flagged, as in the backtest.
         model = StepModel(experiment, enforce_memory=False, **replay.software)
@@ -127,7 +127,8 @@ def _reported(report: Report, replay: Replay) -> str:
 
 def _fit_outcome(replay: Replay, step: StepEstimate) -> Outcome:
     reported = "fits" if replay.outcome else "does not fit"
-    return Outcome(replay, reported, None, "", step, step.fits == replay.outcome)
+    right = step.fits == replay.outcome or (replay.measure == "tight" and "memory_tight" in step.flags)
+    return Outcome(replay, reported, None, "", step, right)
 
 
 def experiment_of(fields: dict[str, Any]) -> Experiment:
