@@ -35,8 +35,17 @@ from planner.units import UNKNOWN, format_duration, format_rate
 from planner.values import positive
 
 
+_EPILOG = """\
+examples:
+  gpuplanner breakeven -m resnet50 -e 90
+  gpuplanner breakeven -m resnet50 -e 90 --buy 'RTX 4090, used RTX 3090, 4x RTX A6000' --hours-per-week 72
+  gpuplanner breakeven -m bert-base -d squad -e 2 --buy 'RTX 4090' --card-price 'RTX 4090=1900' --on-demand
+"""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_plan_arguments(parser)
+    parser.epilog = _EPILOG
     group = parser.add_argument_group("buying")
     group.add_argument("--buy", metavar="CARDS", help="'RTX 4090, used RTX 3090, 4x RTX A6000' (a few common ones)")
     group.add_argument(

@@ -32,8 +32,17 @@ _TITLES = (
 )  # fmt: skip
 
 
+_EPILOG = """\
+examples:
+  gpuplanner scale -m resnet50 -e 90 --gpus A100:8
+  gpuplanner scale -m resnet50 -e 90 --gpus A100:8 --num-nodes 4 --network '100 Gb/s Ethernet'
+  gpuplanner scale -m gnmt --gpus 'RTX 3090:4' --batch kept
+"""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_plan_arguments(parser)
+    parser.epilog = _EPILOG
     group = parser.add_argument_group("scaling")
     group.add_argument(
         "--batch", choices=("scaled", "kept"), default="scaled",
