@@ -34,7 +34,6 @@ from planner.plan.buying_words import money_plot, months_words, verdict
 from planner.units import UNKNOWN, format_duration, format_rate
 from planner.values import positive
 
-
 _EPILOG = """\
 examples:
   gpuplanner breakeven -m resnet50 -e 90
