@@ -22,7 +22,9 @@ from planner.profiler.nvml import Nvml, open_nvml
 from planner.profiler.processes import adopt_orphans, end_orphans, start, stop
 from planner.profiler.step_log import StepLog, Summary
 
-_LOOK_S = 0.05
+_LOOK_S = 0.25
+"""How often somebody looks for a signal, a bound in time, a GPU: what the command's end and steps do not wait for."""
+
 _GPU_LOOK_S = 1.0
 _LAST_OUTPUT_S = 5.0
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -55,7 +57,8 @@ def watch(command: Sequence[str], bounds: Bounds, nvml: Callable[[], Nvml | None
     meter = EnergyMeter(nvml=nvml)
     gpus = _GpuWatch(nvml())
     adopt_orphans()
-    with _Pipes(log) as pipes, _caught() as caught:
+    wake = threading.Event()
+    with _Pipes(log, bounds.steps, wake) as pipes, _caught() as caught:
         begin = time.monotonic()
         meter.start()
         try:
@@ -63,7 +66,8 @@ def watch(command: Sequence[str], bounds: Bounds, nvml: Callable[[], Nvml | None
         except OSError as error:
             raise InputError(f"cannot run {command[0]!r}: {error.strerror or error}") from error
         pipes.pump()
-        stopped = _wait(process, bounds, log, caught, begin, gpus)
+        threading.Thread(target=_wake_at_end, args=(process, wake), daemon=True).start()
+        stopped = _wait(process, bounds, log, caught, begin, gpus, wake)
         polite = caught[0] if caught and stopped == "signal" else signal.SIGTERM
         status = stop(process, first=polite)
         end_orphans()
@@ -89,11 +93,11 @@ def _wait(
     caught: list[int],
     begin: float,
     gpus: "_GpuWatch",
+    wake: threading.Event,
 ) -> str:
     """Wait for the end of the command, a bound or a signal; what came first: '', 'time', 'steps', 'signal'."""
     while True:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_LOOK_S)
+        wake.wait(_LOOK_S)
         if caught:
             return "signal"
         if process.poll() is not None:
@@ -103,6 +107,12 @@ def _wait(
         if bounds.steps is not None and log.steps >= bounds.steps:
             return "steps"
         gpus.look()
+
+
+def _wake_at_end(process: subprocess.Popen[bytes], wake: threading.Event) -> None:
+    """Waiting in the system costs nothing, where looking again and again would cost the command."""
+    process.wait()
+    wake.set()
 
 
 def _exit_status(status: int, stopped: str, caught: list[int]) -> int:
@@ -133,8 +143,10 @@ def _caught() -> Iterator[list[int]]:
 class _Pipes:
     """The command's two outputs: what comes out of them is written to ours at once, and shown to the log."""
 
-    def __init__(self, log: StepLog) -> None:
+    def __init__(self, log: StepLog, most_steps: int | None, wake: threading.Event) -> None:
         self._log = log
+        self._most_steps = most_steps
+        self._wake = wake
         self._ends: list[tuple[str, int, int]] = []
         self._threads: list[threading.Thread] = []
         self.stdout = self._open("stdout", 1)
@@ -179,6 +191,8 @@ class _Pipes:
                 while rest:
                     rest = rest[os.write(ours, rest) :]
                 self._log.feed(name, data)
+                if self._most_steps is not None and self._log.steps >= self._most_steps:
+                    self._wake.set()
         except BrokenPipeError:
             os.close(reader)  # nobody reads us: the command learns of it by its next write
         except OSError:
