@@ -76,7 +76,7 @@ def _of_host(local: LocalMachine, tree: Tree) -> Iterator[str]:
     except ValueError:
         return
     if busy > _BUSY_LOAD * max(local.host.vcpus, 1.0):
-        yield f"others keep {busy:.1f} of {local.host.vcpus:g} CPUs busy: what is measured now is what they leave"
+        yield f"{busy:.1f} processes compete for {local.host.vcpus:g} CPUs: what is measured now is what they leave"
 
 
 def disk_kind(tree: Tree) -> str:

@@ -101,7 +101,7 @@ def test_battery_and_load_are_said(tmp_path: Path) -> None:
     local, sources = look(root, None)
     sentences = full_look(local, sources).sentences
     assert any("battery" in sentence for sentence in sentences)
-    assert any(sentence.startswith("others keep 7.2 of ") for sentence in sentences)
+    assert any(sentence.startswith("7.2 processes compete for ") for sentence in sentences)
 
 
 def test_a_quiet_desktop_has_nothing_to_say(tmp_path: Path) -> None:
