@@ -20,7 +20,7 @@ from planner.plan.plan import Estimate
 from planner.plan.words import machine_name
 from planner.throughput.levers import Lever
 from planner.tui.arrange import Key, Order, key_of
-from planner.tui.asked import Values, command_line, field_of
+from planner.tui.asked import Values, command_line, field_of, with_changes
 from planner.tui.clock import age, day
 from planner.tui.commands import EVERYWHERE, Command, bindings
 from planner.tui.core import Core, LiveCore, Ranked
@@ -112,6 +112,7 @@ class PlannerApp(App[None]):
         self.chosen: Estimate | None = None
         self.cursor_moved = False
         self.levers: Sequence[Lever] = ()
+        self.before_levers: list[Values] = []
         self.sweep_form: SweepForm | None = None  # the Sweep tab's, kept while other tabs are open
         self.buying: Terms | None = None  # the same of Buy or rent
         self._levers_of: tuple[int, Key] | None = None
@@ -254,6 +255,21 @@ class PlannerApp(App[None]):
         if self.chosen is not None and key_of(self.chosen) == key_of(message.row):
             self.levers, self._levers_of = message.levers, (message.number, key_of(message.row))
             self.plan_screen.show_levers()
+
+    def try_lever(self, lever: Lever) -> None:
+        """Put it into the form and ask; what was asked before is kept, to come back to."""
+        if self.ranked is not None:
+            self.before_levers.append(self.values)
+            self._ask_otherwise(with_changes(self.values, self.ranked.plan.experiment, lever.experiment))
+
+    def undo_lever(self) -> None:
+        if self.before_levers:
+            self._ask_otherwise(self.before_levers.pop())
+
+    def _ask_otherwise(self, values: Values) -> None:
+        self.cursor_moved = True
+        self.plan_screen.fill(values)
+        self.ask(values)
 
     # The largest batch of a row
 

@@ -162,9 +162,18 @@ async def test_a_lever_is_tried_and_undone(open_app: Open) -> None:
         await settled(app, pilot)
         assert core.asked[-1][0]["levers"] == "compile"
         assert app.plan_screen.query_one("#field-levers", FieldInput).value == "compile"
+        await pilot.press("1", "2")  # a look at the plan, and back: it can still be undone
+        await settled(app, pilot)
         await pilot.press("z")
         await settled(app, pilot)
         assert "levers" not in core.asked[-1][0]
+        await pilot.press("space")
+        await settled(app, pilot)
+        await pilot.press("1", "z")
+        await settled(app, pilot)
+        assert "levers" not in core.asked[-1][0]
+        await pilot.press("2")
+        await settled(app, pilot)
         before = app.chosen
         await pilot.press("n")
         await settled(app, pilot)

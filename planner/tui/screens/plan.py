@@ -334,6 +334,9 @@ class PlanScreen(PlannerScreen):
                 moved = f"{deadline:%Y-%m-%d %H:%M}" if limit == "deadline" else f"{budget:.0f}"
                 self._ask_with(limit, moved)
 
+    def action_undo_lever(self) -> None:
+        self.planner.undo_lever()
+
     def action_largest_batch(self) -> None:
         row = self.planner.chosen
         if row is not None:

@@ -20,7 +20,6 @@ from planner.plan.plan import Estimate
 from planner.plan.words import gpus_words, machine_name
 from planner.throughput.levers import Lever
 from planner.tui.arrange import key_of
-from planner.tui.asked import Values, with_changes
 from planner.tui.clock import moment
 from planner.tui.commands import WHY, bindings, footer
 from planner.tui.core import Ranked
@@ -70,7 +69,6 @@ class WhyScreen(PlannerScreen):
         super().__init__()
         self._explained: Explained | None = None
         self._wanted: tuple[Ranked, Estimate] | None = None
-        self._before: list[Values] = []
 
     def compose_body(self) -> Iterator[Widget]:
         with Horizontal(id="body"):
@@ -92,7 +90,7 @@ class WhyScreen(PlannerScreen):
         super().on_mount()
 
     def keys(self) -> Sequence[tuple[str, str, str]]:
-        return footer(WHY, () if self._before else ("Undo",))
+        return footer(WHY, () if self.planner.before_levers else ("Undo",))
 
     @property
     def row(self) -> Estimate | None:
@@ -164,20 +162,12 @@ class WhyScreen(PlannerScreen):
         self.refresh_content()
 
     def action_try_lever(self) -> None:
-        known, ranked = self._explained, self.planner.ranked
-        if known is None or known.explanation is None or ranked is None:
+        known = self._explained
+        if known is None or known.explanation is None:
             return
         index = self.query_one(LeverTable).cursor_row
         if 0 <= index < len(known.explanation.levers):
-            lever = known.explanation.levers[index]
-            self._before.append(self.planner.values)
-            self._ask(with_changes(self.planner.values, ranked.plan.experiment, lever.experiment))
+            self.planner.try_lever(known.explanation.levers[index])
 
     def action_undo_lever(self) -> None:
-        if self._before:
-            self._ask(self._before.pop())
-
-    def _ask(self, values: Values) -> None:
-        self.planner.cursor_moved = True
-        self.planner.plan_screen.fill(values)
-        self.planner.ask(values)
+        self.planner.undo_lever()
