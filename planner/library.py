@@ -49,6 +49,7 @@ class Said(TypedDict, total=False):
     grad_checkpointing: bool
     zero_stage: int
     lora_rank: int
+    four_bit_weights: bool
     channels_last: bool
     compiled: bool
     tuned: bool

@@ -45,9 +45,9 @@ def test_axolotl() -> None:
     assert config.values == {
         "model": "meta-llama/Llama-3.2-1B", "lora_rank": 32, "seq_length": 2048, "batch_size_per_gpu": 2,
         "grad_accum_steps": 4, "epochs": 3.0, "optimizer": "adamw8bit", "precision": "amp",
-        "grad_checkpointing": True, "zero_stage": 2,
+        "grad_checkpointing": True, "zero_stage": 2, "four_bit_weights": True,
     }  # fmt: skip
-    assert config.left_aside == ("load_in_4bit", "adapter: qlora", "datasets", "deepspeed: offload_optimizer")
+    assert config.left_aside == ("datasets", "deepspeed: offload_optimizer")
 
 
 def test_timm_args() -> None:
@@ -184,7 +184,13 @@ LIGHTNING = "trainer: {max_steps: 10, precision: %s, strategy: %s}\nmodel: Net\n
          {"model": "gemma_2b", "batch_size_per_gpu": 1, "optimizer": "sgd", "precision": "fp32"},
          ("max_steps_per_epoch",)),
         ("a.yml", TUNE.replace("gemma_2b}", "qlora_gemma_2b}"),
-         {"model": "gemma_2b", "lora_rank": 8, "batch_size_per_gpu": 1, "optimizer": "sgd"}, ("model: qlora",)),
+         {"model": "gemma_2b", "lora_rank": 8, "four_bit_weights": True, "batch_size_per_gpu": 1, "optimizer": "sgd"},
+         ()),
+        ("a.yml", TUNE.replace("gemma_2b}", "dora_gemma_2b, lora_rank: 4}"),
+         {"model": "gemma_2b", "lora_rank": 4, "batch_size_per_gpu": 1, "optimizer": "sgd"}, ("model: dora",)),
+        ("a.yml", AXOLOTL + "load_in_4bit: true", {"model": "gpt2", "batch_size_per_gpu": 1}, ("load_in_4bit",)),
+        ("a.yml", AXOLOTL + "adapter: lora\nlora_r: 4\nload_in_8bit: true",
+         {"model": "gpt2", "batch_size_per_gpu": 1, "lora_rank": 4}, ("load_in_8bit",)),
         ("a.yml", LIGHTNING % ("64-true", "fsdp"), {"steps": 10.0, "zero_stage": 3},
          ("precision: 64-true", "model: Net")),
         ("a.yml", LIGHTNING % ("32", "ddp_spawn"), {"steps": 10.0, "precision": "fp32"}, ("model: Net",)),

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from planner.experiment.recipes.found import Found, Setter, as_text, model_name, number, optimizer, steps, switch, whole
+from planner.experiment.recipes.found import (
+    Found,
+    Setter,
+    as_text,
+    four_bit_without_adapters,
+    model_name,
+    number,
+    optimizer,
+    steps,
+    switch,
+    whole,
+)
 from planner.experiment.recipes.hf_arguments import precision
 from planner.experiment.recipes.sharding import deepspeed, fsdp
 
@@ -20,6 +31,7 @@ def read(content: Mapping[str, Any], found: Found) -> None:
         found.values.pop("epochs", None)
     if content.get("adapter") in (None, ""):
         found.values.pop("lora_rank", None)
+    four_bit_without_adapters(found, "load_in_4bit")
 
 
 def _passed(found: Found, key: str, value: Any) -> None:
@@ -27,8 +39,11 @@ def _passed(found: Found, key: str, value: Any) -> None:
 
 
 def _adapter(found: Found, key: str, value: Any) -> None:
-    """LoRA is planned; QLoRA's 4-bit weights are not: they need less memory than is said."""
-    if as_text(found, key, value) != "lora":
+    """LoRA, and QLoRA: LoRA over weights in 4 bits."""
+    name = as_text(found, key, value)
+    if name == "qlora":
+        found.put("four_bit_weights", True)
+    elif name != "lora":
         found.leave(f"{key}: {value}")
 
 
@@ -59,7 +74,7 @@ _SETTERS: Mapping[str, Setter] = {
     "torch_compile": switch("compiled"),
     "adapter": _adapter,
     "lora_r": whole("lora_rank"),
-    "load_in_4bit": _quantized,
+    "load_in_4bit": switch("four_bit_weights"),
     "load_in_8bit": _quantized,
     "fsdp": fsdp,
     "deepspeed": deepspeed,

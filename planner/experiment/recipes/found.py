@@ -120,6 +120,13 @@ def as_text(found: Found, key: str, value: Any) -> str:
     return value
 
 
+def four_bit_without_adapters(found: Found, key: str) -> None:
+    """Frozen weights in 4 bits are planned below adapters only; without them the field is left aside."""
+    if found.values.get("four_bit_weights") and "lora_rank" not in found.values:
+        del found.values["four_bit_weights"]
+        found.leave(key)
+
+
 def model_name(found: Found, key: str, value: Any) -> None:
     """A name, or a path as it is seen from the configuration's own folder."""
     name = as_text(found, key, value)

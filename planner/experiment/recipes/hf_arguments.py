@@ -9,6 +9,7 @@ from planner.experiment.recipes.found import (
     Found,
     Setter,
     as_bool,
+    four_bit_without_adapters,
     model_name,
     number,
     optimizer,
@@ -30,6 +31,7 @@ def read(content: Mapping[str, Any], found: Found) -> None:
         found.values.pop("epochs", None)
     if content.get("use_peft") is False:
         found.values.pop("lora_rank", None)
+    four_bit_without_adapters(found, "load_in_4bit")
 
 
 def precision(found: Found, content: Mapping[str, Any]) -> None:
@@ -70,6 +72,7 @@ _SETTERS: Mapping[str, Setter] = {
     "max_length": whole("seq_length"),
     "lora_r": whole("lora_rank"),
     "use_peft": _passed,
+    "load_in_4bit": switch("four_bit_weights"),
     "fsdp": fsdp,
     "deepspeed": deepspeed,
     "load_best_model_at_end": _evaluation,

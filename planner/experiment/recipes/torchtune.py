@@ -30,7 +30,9 @@ def _model(found: Found, key: str, value: Any) -> None:
     name = str(section[_COMPONENT]).rpartition(".")[2]
     adapter = next((prefix for prefix in _ADAPTERS if name.startswith(prefix)), "")
     found.put("model", name.removeprefix(adapter))
-    if adapter not in ("", "lora_"):
+    if adapter == "qlora_":
+        found.put("four_bit_weights", True)
+    elif adapter == "dora_":
         found.leave(f"{key}: {adapter.rstrip('_')}")
     if adapter:
         found.put("lora_rank", as_whole(found, "lora_rank", section.get("lora_rank", 8)))
