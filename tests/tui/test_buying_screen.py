@@ -95,14 +95,17 @@ async def test_what_might_be_bought_is_typed_and_a_wrong_name_is_said(open_app: 
 async def test_a_low_screen_shows_the_cards_field_only_while_it_is_edited(open_app: Open) -> None:
     async with open_app(settings=Settings(LIMITED), size=(80, 24)) as (app, pilot):
         screen = await buying_tab(app, pilot)
-        form = screen.query_one("#buy-form")
-        assert not form.display
+
+        def shown() -> bool:
+            return bool(screen.query_one("#buy-form").display)
+
+        assert not shown()
         await pilot.press("f")
         await pilot.pause()
-        assert form.display
+        assert shown()
         await pilot.press("enter")
         await pilot.pause()
-        assert not form.display
+        assert not shown()
 
 
 async def test_the_command_line_asks_the_same(open_app: Open) -> None:
