@@ -247,3 +247,24 @@ def test_hundreds_of_machines_take_milliseconds() -> None:
     for one in on:
         model.estimate(one)
     assert (time.process_time() - started) / len(on) < 1e-3
+
+
+def test_software_that_splits_models_loses_a_stated_share_and_no_ring() -> None:
+    eight = machine(A100, 8, link=PCIE4)
+    split = StepModel(experiment(), framework="nemo").estimate(eight).parts
+    alone = StepModel(experiment(), framework="nemo").estimate(machine(A100)).parts
+    assert split is not None
+    assert alone is not None
+    share = CALIBRATION.collectives["model_parallel_share"]
+    assert split.communication_s == pytest.approx(share * (split.forward_s + split.backward_s))
+    assert alone.communication_s == 0.0
+
+
+def test_one_model_estimates_devices_with_and_without_tf32_each_by_its_own_units() -> None:
+    """What is prepared for one device is not taken for another whose convolutions run on other units."""
+    asked = experiment(convolutional(), precision="fp32", batch_size_per_gpu=32)
+    together, mixed = StepModel(asked), [machine(V100), machine(A100)]
+    for first, second in (mixed, mixed[::-1]):
+        together.estimate(first)
+        expected = StepModel(asked).estimate(second).step_time_s
+        assert together.estimate(second).step_time_s == expected
