@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import signal
 import sys
 import time
@@ -95,11 +96,13 @@ def _measure(arguments: argparse.Namespace, path: Path) -> int:
         if arguments.model is not None:
             session.train(_wanted(arguments), python, arguments.max_seconds or TRAINING_S, progress)
         else:
-            session.measure(python, quick=arguments.quick, seconds=max(0.5, seconds - HOST_S), progress=progress)
+            both = arguments.sustained and arguments.max_seconds is not None
+            measuring_s = max(0.5, (seconds / 2 if both else seconds) - HOST_S)
+            session.measure(python, quick=arguments.quick, seconds=measuring_s, progress=progress)
             session.measure_host(python, seconds - (time.monotonic() - begin), progress)
             if arguments.sustained:
-                left_s = SUSTAINED_S if arguments.max_seconds is None else seconds - (time.monotonic() - begin)
-                session.sustain(python, min(SUSTAINED_S, left_s), progress)
+                left_s = seconds - (time.monotonic() - begin) if both else math.inf
+                session.sustain(python, SUSTAINED_S, progress, left_s)
     except KeyboardInterrupt:
         bars.close()
         sys.stderr.write(f"gpuplanner: interrupted after {time.monotonic() - begin:.0f} s; what was measured is kept\n")

@@ -67,7 +67,7 @@ def lines_of(command: Sequence[str], seconds: float) -> Generator[dict[str, Any]
     except queue.Empty:
         return
     finally:
-        stop(process, polite_s=0.5)
+        stop(process, polite_s=0.2)
         for thread, stream in zip(threads, (process.stdout, process.stderr), strict=True):
             thread.join()
             if stream is not None:

@@ -1,6 +1,7 @@
 """One session of measuring: what is measured goes into the profile at once, and the file is whole at every moment."""
 
 import json
+import math
 import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -117,11 +118,12 @@ class Session:
         """Remember what the full look has to say of the moment of measuring."""
         self.document["notes"] = list(full_look(local).sentences)
 
-    def sustain(self, python: str, seconds: float, progress: Progress) -> None:
-        """A minute of the same work: how much of the rate is left when the machine is warm."""
+    def sustain(self, python: str, seconds: float, progress: Progress, limit_s: float = math.inf) -> None:
+        """A minute of the same work, within ``limit_s`` in all: how much of the rate is left on a warm machine."""
+        limit_s = min(limit_s, seconds + _TRAINING_START_S)
         windows: list[dict[str, float]] = []
         command = [python, str(TORCH_BENCH), "0", "0", str(seconds)]
-        with closing(lines_of(command, seconds + _TRAINING_START_S)) as lines:
+        with closing(lines_of(command, max(0.0, limit_s))) as lines:
             for line in lines:
                 if line["kind"] == "window":
                     windows.append({"at_s": line["at_s"], "flops_per_s": line["flops_per_s"]})

@@ -177,6 +177,15 @@ def test_a_warm_machine_lowers_the_rates(tmp_path: Path, path: Path) -> None:
     assert after.classes["conv"].flops_per_s == pytest.approx(0.8 * (before.classes["conv"].flops_per_s or 0))
 
 
+def test_a_limit_ends_the_sustained_minute(tmp_path: Path, path: Path) -> None:
+    windows = [{"kind": "window", "at_s": float(i), "flops_per_s": 1e11} for i in range(3)]
+    measuring = session(path)
+    begin = time.monotonic()
+    measuring.sustain(interpreter(tmp_path, torch=windows, then="time.sleep(60)"), 60, silent, limit_s=1.5)
+    assert time.monotonic() - begin < 8
+    assert len(measuring.document["sustained"]["windows"]) == 3
+
+
 def test_the_share_left_needs_a_while_and_is_at_most_all() -> None:
     assert share_left([{"flops_per_s": 1.0}] * 7) is None
     assert share_left([{"flops_per_s": 1.0}] * 4 + [{"flops_per_s": 2.0}] * 4) == 1.0
