@@ -18,6 +18,7 @@ from planner.throughput.measurement import (
     Measurement,
     read_accelerator,
     read_measurement,
+    states_one_gpu,
 )
 from planner.throughput.precision import resolve_precision
 from planner.throughput.step import StepModel
@@ -95,7 +96,7 @@ def run_backtest(
 def predict_row(row: MeasuredRow, knowledge: Knowledge) -> BacktestRow:
     """The prediction for one row; never raises for what a row says."""
     try:
-        measurement = read_measurement(row)
+        measurement = _of_whole_job(row)
         estimate = predict(measurement, knowledge)
     except InputError as error:
         return BacktestRow(row, reason=str(error), groups=_labels(row))
@@ -120,6 +121,13 @@ def predict_row(row: MeasuredRow, knowledge: Knowledge) -> BacktestRow:
             estimate.evidence,
         ),
     )
+
+
+def _of_whole_job(row: MeasuredRow) -> Measurement:
+    measurement = read_measurement(row)
+    if not states_one_gpu(row):
+        return measurement
+    return measurement._replace(samples_per_s=measurement.samples_per_s * measurement.machine.devices)
 
 
 def predict(measurement: Measurement, knowledge: Knowledge) -> StepEstimate:
@@ -187,7 +195,7 @@ def _references(rows: Sequence[MeasuredRow], knowledge: Knowledge, anchor: str) 
     found = []
     for row in rows:
         try:
-            reference = reference_of(read_measurement(row), knowledge)
+            reference = reference_of(_of_whole_job(row), knowledge)
         except InputError:
             continue
         if reference is not None:

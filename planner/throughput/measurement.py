@@ -84,6 +84,19 @@ def read_measurement(row: MeasuredRow, workload: Workload | None = None) -> Meas
     )
 
 
+def states_one_gpu(row: MeasuredRow) -> bool:
+    """Whether a row of several GPUs has the rate of one: NVIDIA's SSD script printed that until its releases of 2022.
+
+    On 2 to 16 GPUs such rows grow by nothing, later ones by the number of GPUs.
+    """
+    version = (row.get("framework_version") or "").casefold()
+    return (
+        row.get("source") == "lambdal/deeplearning-benchmark"
+        and row.get("model") == "SSD"
+        and version.startswith((*_CUDA_10_PYTORCH, *_OLD_PYTORCH, "pytorch 1.10."))
+    )
+
+
 # NVIDIA's Transformer-XL scripts train with these global batches and split what does not fit into chunks; that measured
 # rates scale to 8 GPUs at 0.99 over PCIe shows that gradients cross once in many chunks.
 _CHUNKED_GLOBAL_BATCH = {"transformer-xl-base": 256, "transformer-xl-large": 128}

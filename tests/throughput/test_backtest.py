@@ -108,3 +108,21 @@ def test_a_negative_number_of_gpus_is_explained() -> None:
     (row,) = run_backtest([{**ROW, "n_gpus": "-1"}]).rows
     assert row.predicted_samples_per_s is None
     assert "must not be negative" in (row.reason or "")
+
+
+@pytest.mark.parametrize(("version", "stated"), [("pytorch 1.9.0a0", 200.0), ("pytorch 1.13.0a0", 1600.0)])
+def test_old_ssd_logs_state_the_rate_of_one_gpu(version: str, stated: float) -> None:
+    """RTX 3090, 8 GPUs: a few hundred images/s each, whatever the log multiplies by."""
+    ssd = {
+        "model": "SSD",
+        "gpu": "RTX 3090",
+        "n_gpus": "8",
+        "precision": "amp-fp16",
+        "batch_per_gpu": "88",
+        "samples_per_s": str(stated),
+        "source": "lambdal/deeplearning-benchmark",
+        "framework_version": version,
+    }
+    (row,) = run_backtest([ssd]).rows
+    assert row.measured_samples_per_s == 1600.0
+    assert row.row is ssd
