@@ -27,7 +27,8 @@ from planner.workloads.resize import at_image_size, at_seq_length
 from planner.workloads.workload import Workload
 
 # What a prediction from measured rates is worth: ln(time / P50) at P10 and P90, and the standard deviations of what is
-# left: shared by all networks here, of one network, of a run. tools/bench_profile.py measures them (docs/profile.md).
+# left: shared by all networks here, of one network, of a run. Judged from a few runs of tools/bench_profile.py on one
+# machine (docs/profile.md): priors, no fit.
 _RATES_ONLY = (-0.22, 0.22)
 _ANOTHER_NETWORK_RAN = (-0.13, 0.13)
 _PRIOR_SD = {"architecture": 0.12, "network": 0.06}
