@@ -78,6 +78,15 @@ class TestDefaults:
         adapted = resolve_experiment(ExperimentRequest("bert-base", dataset="squad", epochs=1, lora_rank=8))
         assert adapted.lora_rank == 8
 
+    def test_four_bit_weights_need_adapters(self) -> None:
+        with pytest.raises(InputError, match="--load-in-4bit is for frozen weights"):
+            resolve_experiment(ExperimentRequest("bert-base", dataset="squad", epochs=1, four_bit_weights=True))
+        request = ExperimentRequest("bert-base", dataset="squad", epochs=1, lora_rank=8, four_bit_weights=True)
+        assert resolve_experiment(request).four_bit_weights
+
+    def test_vision_transformers_take_adapters(self) -> None:
+        assert resolve_experiment(ExperimentRequest("vit_base_patch16_224", epochs=1, lora_rank=8)).lora_rank == 8
+
     def test_precision_and_optimizer_as_people_write_them(self) -> None:
         experiment = resolved(precision=" BF16_pure", optimizer="AdamW")
         assert (experiment.precision, experiment.optimizer) == ("bf16-pure", "adamw")

@@ -49,3 +49,11 @@ def test_software_levels_are_offered_until_they_are_used() -> None:
     assert {"amp", "channels_last", "torch.compile", "tuned"} <= plain
     used = {lever.name for lever in levers(experiment(tuned=True), machine(A100))}
     assert not used & {"channels_last", "torch.compile", "tuned"}
+
+
+def test_four_bit_weights_are_a_lever_of_adapters_only() -> None:
+    full = {lever.name for lever in levers(experiment(big(), optimizer="adamw"), machine(A100))}
+    adapted = {lever.name: lever for lever in levers(experiment(big(), lora_rank=8), machine(A100))}
+    assert "4-bit weights" not in full
+    assert adapted["4-bit weights"].memory_factor is not None
+    assert adapted["4-bit weights"].memory_factor < 1.0
