@@ -28,8 +28,9 @@ def main() -> int:
     parser.add_argument("--shared", type=Path, required=True, help="directory that holds data/time_to_train.csv.gz")
     parser.add_argument("--check", action="store_true", help="compare with the page, write nothing")
     options = parser.parse_args()
-    predicted, unread = predict_all(options.shared / "data" / "time_to_train.csv.gz")
-    text = page(predicted, unread)
+    path = options.shared / "data" / "time_to_train.csv.gz"
+    predicted, unread = predict_all(path)
+    text = page(predicted, unread, predict_all(path, by_alias=True)[0])
     if options.check:
         if PAGE.read_text(encoding="utf-8") != text:
             print(f"{PAGE.name} is not what the runs give; run without --check", file=sys.stderr)
@@ -40,9 +41,9 @@ def main() -> int:
     return 0
 
 
-def predict_all(path: Path) -> tuple[list[Predicted], list[Unread]]:
+def predict_all(path: Path, *, by_alias: bool = False) -> tuple[list[Predicted], list[Unread]]:
     """The runs that the product can predict, and the rows that it cannot, each with its reason."""
-    results = [predict(run) if isinstance(run, Run) else run for run in read_runs(path)]
+    results = [predict(run) if isinstance(run, Run) else run for run in read_runs(path, by_alias=by_alias)]
     return (
         [each for each in results if isinstance(each, Predicted)],
         [each for each in results if isinstance(each, Unread)],

@@ -74,6 +74,15 @@ def test_what_cannot_be_read_is_refused_with_a_reason(changes: dict[str, str]) -
         read_run(_row(**changes))
 
 
+def test_a_network_that_only_an_alias_knows_counts_only_where_aliases_are_believed() -> None:
+    row = _row(workload="SSD-ResNet34 + COCO2017 [ssd]")
+    with pytest.raises(InputError, match="ResNet-50"):
+        read_run(row)
+    assert read_run(row, by_alias=True).workload.name == "ssd300"
+    predicted = _predicted()
+    assert "as that alias says: 2 runs" in page([predicted], [], [predicted, predicted])
+
+
 def test_vendors_are_tuned_and_the_clock_of_mlperf_covers_no_checkpoints() -> None:
     vendor, project = read_run(ROW), read_run(_row(source="detectron2 MODEL_ZOO"))
     assert (vendor.tuned, vendor.checkpoints) == (True, False)

@@ -57,10 +57,18 @@ def on_one_host(predicted: Iterable[Predicted]) -> list[Predicted]:
     return [each for each in predicted if each.run.num_accelerators <= MOST_ON_ONE_NODE]
 
 
-def page(predicted: Sequence[Predicted], unread: Sequence[Unread]) -> str:
+def page(predicted: Sequence[Predicted], unread: Sequence[Unread], by_alias: Sequence[Predicted] = ()) -> str:
+    """The page; ``by_alias`` are the runs where every alias is taken at its word, for their score only."""
     counted = on_one_host(predicted)
     slices = [each for each in predicted if each not in counted]
-    lines = [_HEAD, *_scores(counted, predicted), "", "## By source and model", "", *_groups(counted)]
+    lines = [
+        _HEAD,
+        *_scores(counted, predicted, on_one_host(by_alias)),
+        "",
+        "## By source and model",
+        "",
+        *_groups(counted),
+    ]
     lines += ["", "## Every run", "", *_runs(counted)]
     lines += ["", "## TPU slices of more than sixteen chips", ""]
     lines += ["Their rows say one node; they are many hosts, and are listed without being counted.", "", *_runs(slices)]
@@ -77,8 +85,11 @@ def summary(counted: Sequence[Predicted]) -> str:
     )
 
 
-def _scores(counted: Sequence[Predicted], everything: Sequence[Predicted]) -> list[str]:
-    return [f"- {summary(counted)}", f"- with the TPU slices below: {summary(everything)}"]
+def _scores(counted: Sequence[Predicted], everything: Sequence[Predicted], by_alias: Sequence[Predicted]) -> list[str]:
+    lines = [f"- {summary(counted)}", f"- with the TPU slices below: {summary(everything)}"]
+    if by_alias:
+        lines.append(f"- were networks that only an alias knows counted as that alias says: {summary(by_alias)}")
+    return lines
 
 
 def _groups(predicted: Iterable[Predicted]) -> list[str]:

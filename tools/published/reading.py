@@ -88,20 +88,23 @@ class Unread(NamedTuple):
     reason: str
 
 
-def read_runs(path: Path) -> Iterator[Run | Unread]:
-    """Every single-node row with a time and an amount, in the table's order."""
+def read_runs(path: Path, *, by_alias: bool = False) -> Iterator[Run | Unread]:
+    """Every single-node row with a time and an amount, in the table's order; see :func:`read_run`."""
     with gzip.open(path, "rt", encoding="utf-8", newline="") as table:
         for row in csv.DictReader(table):
             if _on_one_node(row) and row["minutes"] and row["epochs_or_tokens_or_steps"]:
                 try:
-                    yield read_run(row)
+                    yield read_run(row, by_alias=by_alias)
                 except InputError as error:
                     yield Unread(row["source"], _label(row), str(error))
 
 
-def read_run(row: dict[str, str]) -> Run:
-    """The run of a row. Raises InputError with the reason where model, hardware or amount cannot be read."""
-    if row["workload"] in _OTHER_NETWORKS:
+def read_run(row: dict[str, str], *, by_alias: bool = False) -> Run:
+    """The run of a row. Raises InputError with the reason where model, hardware or amount cannot be read.
+
+    ``by_alias`` takes names for the network that the zoo's aliases say even where it is known to be another.
+    """
+    if row["workload"] in _OTHER_NETWORKS and not by_alias:
         raise InputError(_OTHER_NETWORKS[row["workload"]])
     workload = find_workload(_NAMED_OTHERWISE.get(row["workload"], row["workload"]))
     count = _accelerators(row)
