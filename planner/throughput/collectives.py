@@ -79,8 +79,9 @@ def communicate(
 def _copies_replicas(experiment: Experiment, precision: DevicePrecision, lineage: str) -> bool:
     """TensorFlow's replicas of networks with batch norm, in 2 bytes and without XLA: on 2 to 8 GPUs they lose the same
     over every link, so it is no ring that costs them (lambda-tensorflow-benchmark)."""
-    normalised = any(operation.op_class == "bn" for operation in experiment.workload.operations)
-    return lineage == "tensorflow" and precision.width == "half" and normalised
+    if lineage != "tensorflow" or precision.width != "half":
+        return False
+    return any(operation.op_class == "bn" for operation in experiment.workload.operations)
 
 
 def model_parallel(micro_step_s: float, accumulation: int, calibration: Calibration) -> Communication:
