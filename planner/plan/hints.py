@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
@@ -20,10 +19,16 @@ def hints_for(provider: str | None, instance_type: str | None, purchase: str) ->
         for row in _rows()
         if row["provider"] == provider
         and row["purchase"] in (purchase, "")
-        and fnmatchcase(instance_type, row["machines"])
+        and _is_one_of(instance_type, row["machines"])
     ]
     matching.sort(key=lambda row: row["purchase"] == "")
     return tuple(row["hint"] for row in matching[:1])
+
+
+def _is_one_of(name: str, pattern: str) -> bool:
+    """Whether the name begins as the pattern does and has what stands between its stars, without compiling it."""
+    head, *others = pattern.split("*")
+    return name.startswith(head) and all(other in name for other in others)
 
 
 @cache
