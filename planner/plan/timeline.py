@@ -31,9 +31,6 @@ _ADAM_STATE_BYTES_PER_PARAMETER = 12
 NO_TIME = Interval(0.0, 0.0, 0.0)
 
 
-NOTHING = Interval(0.0, 0.0, 0.0)
-
-
 class Timeline(NamedTuple):
     """A run's parts at P50, and the interval of the whole. Seconds.
 
@@ -100,6 +97,7 @@ def timeline(experiment: Experiment, machine: Machine, step: StepEstimate, *, re
     state_bytes = checkpoint_bytes(experiment)
     checkpoint_s = state_bytes / CHECKPOINT_BYTES_PER_S
     arriving = download_bytes_per_s(machine) if rented else math.inf
+    given_up = (experiment.tries - 1) * given_up_share(experiment)
     return Timeline(
         provisioning_s=PROVISIONING_S if rented else 0.0,
         environment_s=ENVIRONMENT_START_S + ENVIRONMENT_BYTES / arriving if rented else 0.0,
@@ -113,12 +111,6 @@ def timeline(experiment: Experiment, machine: Machine, step: StepEstimate, *, re
         if given_up == 0
         else Interval(*((t + e) * given_up for t, e in zip(training, evaluation, strict=True))),
     )
-
-
-def _earlier(experiment: Experiment, training: Interval, evaluation: Interval) -> Interval:
-    """The tries that are given up, one after the other."""
-    given_up = (experiment.tries - 1) * given_up_share(experiment)
-    return Interval(*((t + e) * given_up for t, e in zip(training, evaluation, strict=True)))
 
 
 def given_up_share(experiment: Experiment) -> float:
