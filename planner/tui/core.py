@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
@@ -29,6 +28,7 @@ from planner.throughput.memory import available_bytes
 from planner.throughput.precision import resolve_precision
 from planner.throughput.step import StepModel
 from planner.tui.asked import Values, question, request
+from planner.tui.garbage import uncollected
 from planner.tui.refreshing import LiveRefreshing, Refreshing
 from pricing.catalog import Catalog, PriceSource
 from pricing.errors import PricingError
@@ -143,6 +143,10 @@ class LiveCore:
 
     def ask(self, values: Values, sort: Sort) -> Ranked:
         """The first rows: writing out all of them takes as long again, and can wait."""
+        with uncollected():
+            return self._ask(values, sort)
+
+    def _ask(self, values: Values, sort: Sort) -> Ranked:
         self._asked += 1
         now = self._clock()
         asked = question(values, now, sort)
@@ -163,9 +167,9 @@ class LiveCore:
         if ranked.answer is None or ranked.complete:
             return ranked
         plan = ranked.plan
-        return ranked._replace(
-            plan=written(plan.experiment, ranked.answer, plan.generated_at, by_machine=True), complete=True
-        )
+        with uncollected():
+            rows = written(plan.experiment, ranked.answer, plan.generated_at, by_machine=True)
+        return ranked._replace(plan=rows, complete=True)
 
     def levers(self, ranked: Ranked, estimate: Estimate) -> Sequence[Lever]:
         candidate = _candidate(ranked, estimate)
@@ -269,8 +273,6 @@ class LiveCore:
         if self._world is None:
             world = open_world(find_this_machine(), store_path(), ledger_path())
             self._world = world._replace(catalog=_Remembered(world.catalog))
-            # The tables stay for good: collecting garbage need not look through them again and again.
-            gc.freeze()
         return self._world
 
 
