@@ -107,3 +107,8 @@ def format_count(count: float | None) -> str:
         if count >= size:
             return f"{count / size:.3g}{suffix}"
     return f"{count:.0f}"
+
+
+def counted(number: int, noun: str) -> str:
+    """'1 row', '6,436 rows': a number before a noun that takes an s."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

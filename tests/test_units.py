@@ -94,3 +94,7 @@ def test_a_slow_time_is_a_low_rate(p50: float, down: float, up: float, samples: 
     assert rate.p10 < rate.p50 < rate.p90
     assert rate.p10 == samples / time.p90
     assert rate.inverse(samples).p50 == pytest.approx(p50)
+
+
+def test_one_of_a_thing_has_no_s() -> None:
+    assert [units.counted(number, "row") for number in (0, 1, 6436)] == ["0 rows", "1 row", "6,436 rows"]

@@ -12,13 +12,13 @@ from planner.cli.record import stored_ledger
 from planner.cli.table import Column, render, use_color
 from planner.plan.ledger import Entry, read_ledger
 from planner.plan.ledger_score import Checked, Score, checks, scores
-from planner.units import format_duration, format_money, format_rate
+from planner.units import counted, format_duration, format_money, format_rate
 
 _COLUMNS = [
     Column("#", "right"),
-    Column("made"),
-    Column("model", width=24),
-    Column("machine", width=28),
+    Column("made", drop=1),
+    Column("model", width=24, least=12),
+    Column("machine", width=28, least=14),
     Column("what"),
     Column("forecast P10–P90", width=34),
     Column("happened", "right"),
@@ -52,7 +52,7 @@ def _lines(entries: list[Entry], found: list[Checked]) -> Iterator[str]:
     if found:
         yield from render(_COLUMNS, [_cells(row) for row in found], color=use_color())
         yield ""
-    yield f"{forecasts} forecast{'s' if forecasts > 1 else ''}, {len(found)} outcomes (gpuplanner record)"
+    yield f"{counted(forecasts, 'forecast')}, {counted(len(found), 'outcome')} (gpuplanner record)"
     for score in scores(found):
         yield (
             f"{_WORDS[score.quantity]}: median error {score.median_error:.0%}, bias {math.expm1(score.bias):+.0%}, "

@@ -10,7 +10,7 @@ from planner.cli.money import Currency
 from planner.experiment.resolve import describe
 from planner.plan.plan import CostPart, Estimate, Plan
 from planner.plan.words import BUY_WORDS, EVIDENCE_WORDS, gpus_words, machine_name, where_words
-from planner.units import UNKNOWN, Interval, format_duration
+from planner.units import UNKNOWN, Interval, counted, format_duration
 
 _MARKS = (
     "o-d: on demand. * a machine nobody owns yet. † the training code must be ported. "
@@ -160,7 +160,8 @@ def _ranking(plan: Plan, currency: Currency) -> str:
         )
         rows.append(f'<tr class="chosen">{inner}</tr>' if row.rank == chosen else f"<tr>{inner}</tr>")
     table = f'<table class="ranking"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
-    count = f"{len(plan.estimates)} rows of {plan.ranked_count:,} ranked offers. Small: P10 to P90. {escape(_MARKS)}"
+    shown, ranked = counted(len(plan.estimates), "row"), counted(plan.ranked_count, "ranked offer")
+    count = f"{shown} of {ranked}. Small: P10 to P90. {escape(_MARKS)}"
     return f'<section><h2>Ranking</h2>{table}<p class="dim">{count}</p></section>'
 
 

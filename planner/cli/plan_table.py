@@ -10,7 +10,7 @@ from planner.cli.table import Column, Style, fitted, markdown, render, styled, t
 from planner.experiment.resolve import describe
 from planner.plan.plan import Estimate, Plan
 from planner.plan.words import BINDS_WORDS, BUY_WORDS, EVIDENCE_MARKS, gpus_words, machine_name, where_words
-from planner.units import UNKNOWN, Interval, format_duration
+from planner.units import UNKNOWN, Interval, counted, format_duration
 
 LEGEND = (
     "ev: evidence ● measured here ◕ same GPU ◑ other GPU ◔ architecture ○ specs only; "
@@ -108,7 +108,9 @@ def _prices_line(plan: Plan) -> str:
         return "no cloud prices shown"
     today = plan.generated_at.date()
     oldest, newest = ((today - date.fromisoformat(day)).days for day in (days[0], days[-1]))
-    return f"prices seen {days[0]} to {days[-1]}, {newest} to {oldest} days ago (gpuplanner prices refresh)"
+    seen = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
+    ages = counted(oldest, "day") if newest == oldest else f"{newest} to {counted(oldest, 'day')}"
+    return f"prices seen {seen}, {ages} ago (gpuplanner prices refresh)"
 
 
 def _paragraph(title: str, texts: Sequence[str], width: int, color: bool, style: Style = "dim") -> list[str]:
@@ -156,7 +158,7 @@ def _styles(plan: Plan) -> list[Style]:
 
 
 def _count(plan: Plan) -> str:
-    return f"{len(plan.estimates)} rows of {plan.ranked_count:,} ranked offers (-n 0 for all)"
+    return f"{counted(len(plan.estimates), 'row')} of {counted(plan.ranked_count, 'ranked offer')} (-n 0 for all)"
 
 
 def _unranked_lines(plan: Plan, width: int, color: bool) -> list[str]:
@@ -167,7 +169,7 @@ def _unranked_lines(plan: Plan, width: int, color: bool) -> list[str]:
     if not by_reason:
         return []
     ordered = sorted(by_reason.items(), key=lambda item: -len(item[1]))
-    lines = ["", styled(f"Not ranked: {plan.unranked_count:,} offers", "bold", color)]
+    lines = ["", styled(f"Not ranked: {counted(plan.unranked_count, 'offer')}", "bold", color)]
     for reason, names in ordered[:_MAX_REASONS]:
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         lines += textwrap.wrap(f"- {reason}: {shown}", width, subsequent_indent="  ")

@@ -50,21 +50,35 @@ def make_plan(
 
 
 def written(
-    experiment: Experiment, answered: Answer, now: datetime, *, max_rows: int = 0, by_machine: bool = False
+    experiment: Experiment,
+    answered: Answer,
+    now: datetime,
+    *,
+    max_rows: int = 0,
+    by_machine: bool = False,
+    keep_best: bool = False,
 ) -> Plan:
     """The plan that shows ``max_rows`` rows of what was ranked; 0 is all.
 
     ``by_machine`` keeps a machine's best offer only and numbers those; where rows are cut off, the best of every place
-    and this machine stay.
+    and this machine stay. ``keep_best`` keeps the recommended row, too.
     """
     competition, ranking, best = answered
     rows = ranking.rows
     ranks = numbered(rows, best, by_machine=by_machine)
     shown = list(ranks)[:max_rows] if max_rows else list(ranks)
+    if keep_best:
+        shown = _with_best(shown, best, ranks)
     if by_machine:
-        shown += _best_of_places(rows, list(ranks)[len(shown) :], shown)
+        kept = set(shown)
+        shown += _best_of_places(rows, [index for index in ranks if index not in kept], shown)
     front = pareto_front(rows)
-    estimates = tuple(ranked_estimate(rows[index], ranks[index], index in front, now) for index in shown)
+    machines = ranks if by_machine else numbered(rows, best, by_machine=True)
+
+    def estimate(index: int) -> Estimate:
+        return ranked_estimate(rows[index], ranks[index], index in front, now)._replace(row=machines.get(index))
+
+    estimates = tuple(map(estimate, shown))
     refusals = _by_machine_and_reason(ranking.refusals) if by_machine else ranking.refusals
     recommendation, reason = None, ""
     if best is None:
@@ -74,12 +88,13 @@ def written(
             ranks[best],
             recommendation_sentence(rows[best], competition.limits, now),
             why_not_before(rows, best, competition.named),
-            ranked_estimate(rows[best], ranks[best], best in front, now),
+            estimate(best),
         )
+    dated = estimates if recommendation is None else (*estimates, recommendation.estimate)
     return Plan(
         experiment=experiment,
         generated_at=now,
-        prices_as_of=min((row.price_as_of for row in estimates if row.price_as_of and row.provider), default=None),
+        prices_as_of=min((row.price_as_of for row in dated if row.price_as_of and row.provider), default=None),
         estimates=estimates,
         unranked=tuple(refused_estimate(refusal, now) for refusal in refusals),
         ranked_count=len(rows),
@@ -125,6 +140,11 @@ def _machine(row: Row) -> object:
     return id(row.setting) if device.stack in ORDINARY_STACKS else device.key
 
 
+def _with_best(shown: list[int], best: int | None, ranks: dict[int, int]) -> list[int]:
+    """The indices shown and the recommended row's, by their numbers."""
+    return shown if best is None or best in shown else sorted([*shown, best], key=ranks.__getitem__)
+
+
 def _best_of_places(rows: list[Row], others: list[int], shown: list[int]) -> list[int]:
     """Of the indices not shown: this machine, and the best of each place that has no row among those shown."""
 
@@ -153,6 +173,7 @@ def _warnings(
     if hint is not None:
         yield hint
     substitutes = {str(row.precision) for row in estimates if "precision_substituted" in row.flags}
+    substitutes.discard(experiment.precision)
     if substitutes and experiment.precision != "amp":
         instead = " or ".join(sorted(substitutes))
         yield f"not every machine shown has {experiment.precision}: those without it run {instead}"

@@ -19,7 +19,10 @@ _NOT_FOR_A_DESK = ("SXM", "OAM", "superchip", "laptop", "integrated")
 
 
 class CardPrice(NamedTuple):
-    """USD of one card; ``condition`` is shop, used, launch (its price when it came out) or yours."""
+    """USD of one card; ``condition`` is shop, used, launch (its price when it came out) or yours.
+
+    ``as_of`` is the day the price was seen, of a launch price the year: '2025-08-21' or '2024'.
+    """
 
     usd: float
     condition: str
@@ -53,8 +56,8 @@ def card_price(device: Accelerator, condition: str = "shop") -> CardPrice | None
     """The price seen in shops, or used; the launch price where nothing newer was seen. None where unknown."""
     found = card_prices().get((device.key, condition))
     if found is None and condition == "shop" and device.launch_price_usd is not None:
-        day = None if device.release_year is None else f"{device.release_year}-01-01"
-        return CardPrice(device.launch_price_usd, "launch", day, "launch price (accelerators.csv)")
+        year = None if device.release_year is None else str(device.release_year)
+        return CardPrice(device.launch_price_usd, "launch", year, "launch price (accelerators.csv)")
     return found
 
 

@@ -41,7 +41,7 @@ def verdict(rows: Sequence[Row], deadline_s: float | None = None) -> Verdict | N
     if not known:
         return None
     chosen = next((level for level, row in known if row.time_s <= _limit_s(level, deadline_s)), known[-1][0])
-    figures = "; ".join(_figures(level, row) for level, row in known)
+    figures = "; ".join(_figures("it" if len(known) == 1 else ARRANGEMENTS[level].short, row) for level, row in known)
     limit_s = _limit_s(chosen, deadline_s)
     within = f" within {format_duration(limit_s)}" if best[chosen].time_s <= limit_s < float("inf") else ""
     return Verdict(ARRANGEMENTS[chosen].name, f"{_capital(ARRANGEMENTS[chosen].name)}{within}: {figures}.")
@@ -87,8 +87,8 @@ def _limit_s(level: int, deadline_s: float | None) -> float:
     return ARRANGEMENTS[level].patience_s if deadline_s is None else deadline_s
 
 
-def _figures(level: int, row: Row) -> str:
-    return f"{ARRANGEMENTS[level].short} takes {format_duration(row.time_s)} for {format_money(row.cost_usd)}"
+def _figures(subject: str, row: Row) -> str:
+    return f"{subject} takes {format_duration(row.time_s)} for {format_money(row.cost_usd)}"
 
 
 def _capital(text: str) -> str:

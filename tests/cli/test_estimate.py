@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -247,3 +248,16 @@ def test_other_experiments_are_answered(run: Run, arguments: tuple[str, ...]) ->
     result = run("estimate", *arguments, "-o", "json")
     assert result.code == 0, result.err
     assert result.record["estimates"]
+
+
+def test_one_row_is_one_row_and_one_day_one_day(run: Run) -> None:
+    said = run("estimate", "-m", "resnet50", "-n", "1", "--where", "aws", "--gpus", "H200:8", "--spot", "--offline").out
+    said = " ".join(said.split())
+    assert " 1 row of " in said
+    assert re.search(r"prices seen [0-9-]{10}, [0-9,]+ days? ago ", said)
+
+
+def test_a_precision_is_no_substitute_of_its_own(run: Run) -> None:
+    record = run("estimate", "-m", "resnet50", "-n", "0", "--precision", "fp8", "--offline", "-o", "json").record
+    (warning,) = (text for text in record["warnings"] if "those without it run" in text)
+    assert set(warning.split(" run ")[1].split(" or ")) == {"bf16", "fp32"}

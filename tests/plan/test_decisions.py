@@ -28,7 +28,7 @@ from planner.plan.planning import Answer, answer, written
 from planner.plan.purchase import card_price, described_purchase, sold_singly
 from planner.plan.question import Question
 from planner.plan.scaling import WORTH_IT, counts, scan, separate, with_kept_batch
-from planner.plan.search import ORDINARY_STACKS, Limits
+from planner.plan.search import ORDINARY_STACKS, Limits, Row
 from planner.plan.tier import arrangement_of, verdict
 from planner.plan.timeline import timeline
 from planner.plan.world import World, open_world
@@ -182,6 +182,16 @@ def test_a_long_run_needs_more_than_a_short_one(world: World) -> None:
     assert verdict([]) is None
 
 
+def test_a_single_arrangement_is_not_named_twice(rented: Answer) -> None:
+    found = verdict([row for row in rented.ranking.rows if _is_one_machine(row)])
+    assert found is not None
+    assert found.sentence.startswith("A workstation or one cloud machine within 14d00h: it takes ")
+
+
+def _is_one_machine(row: Row) -> bool:
+    return arrangement_of(row.setting.candidate.machine) == 2
+
+
 def test_a_deadline_replaces_patience(rented: Answer) -> None:
     soon = verdict(rented.ranking.rows, 6 * 3600.0)
     assert soon is not None
@@ -312,7 +322,7 @@ def test_a_purchase_is_its_cards_and_a_host_of_its_size() -> None:
 def test_launch_prices_stand_in_where_no_shop_was_seen() -> None:
     found = card_price(accelerator("RTX5070"))
     assert found is not None
-    assert (found.condition, found.usd) == ("launch", 549)
+    assert (found.condition, found.usd, found.as_of) == ("launch", 549, "2025")
     assert not sold_singly(accelerator("H100-SXM"))
     assert sold_singly(accelerator("RTX4090"))
 
