@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import textwrap
 from datetime import datetime
 from typing import Any
 
 from planner.cli.opened_world import opened_world
 from planner.cli.options import add_choice_arguments, add_plan_arguments, experiment_request, question
 from planner.cli.plan_json import SCHEMA_VERSION, experiment_record
-from planner.cli.table import Column, markdown, render, styled, use_color
+from planner.cli.table import Column, markdown, render, styled, terminal_width, use_color
 from planner.errors import InputError, NothingFitsError
 from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import describe, resolve_experiment
@@ -35,14 +36,14 @@ _BESIDE_COLUMNS = (
     Column("CPU ms", "right"),
     Column("here ms", "right"),
     Column("speed-up", "right"),
-    Column("why", width=80),
+    Column("why", width=200, least=24),
 )
 _LEVER_COLUMNS = (
-    Column("lever", width=34),
+    Column("lever", width=34, least=16),
     Column("time", "right"),
     Column("cost", "right"),
     Column("memory", "right"),
-    Column("note", width=70),
+    Column("note", width=200, least=24),
 )
 
 
@@ -127,9 +128,12 @@ def _machine_record(choice: Choice) -> dict[str, Any]:
 
 def _lines(experiment: Experiment, choice: Choice, explanation: Explanation, output: str) -> list[str]:
     color = use_color() and output == "table"
-    lines = [styled(describe(experiment), "bold", color), *_machine_lines(choice, explanation)]
+    width = 10_000 if output == "markdown" else terminal_width()
+    lines = [styled(line, "bold", color) for line in textwrap.wrap(describe(experiment), width)]
+    lines += [line for text in _machine_lines(choice, explanation) for line in textwrap.wrap(text, width)]
     if choice.candidate.blocked:
-        lines.append(styled(f"Not ranked: {choice.candidate.blocked}", "warn", color))
+        blocked = f"Not ranked: {choice.candidate.blocked}"
+        lines += [styled(line, "warn", color) for line in textwrap.wrap(blocked, width)]
     for title, columns, cells in _tables(explanation):
         if cells:
             table = markdown(columns, cells) if output == "markdown" else render(columns, cells, color=color)
@@ -161,7 +165,7 @@ def _tables(explanation: Explanation) -> list[tuple[str, tuple[Column, ...], lis
     """(title, columns, cells) of each table, empty ones included."""
     return [
         ("One step", _PART_COLUMNS, _part_cells(explanation)),
-        ("By operation class, on the device", _CLASS_COLUMNS, _class_cells(explanation)),
+        ("By operation class, forward and backward on one device", _CLASS_COLUMNS, _class_cells(explanation)),
         ("The same step on the CPU", _BESIDE_COLUMNS, _beside_cells(explanation)),
         (
             "If a specification were 10 % higher",
@@ -171,7 +175,7 @@ def _tables(explanation: Explanation) -> list[tuple[str, tuple[Column, ...], lis
         ("Levers", _LEVER_COLUMNS, _lever_cells(explanation)),
         (
             "Around training",
-            (Column("stage"), Column("amount", "right"), Column("unit"), Column("note")),
+            (Column("stage"), Column("amount", "right"), Column("unit"), Column("note", width=200, least=24)),
             [[stage.name, format_rate(stage.value), stage.unit, stage.note] for stage in explanation.stages],
         ),
     ]

@@ -1,5 +1,6 @@
 """What the time of one machine is made of, and what would change it: parts, operations, CPU beside GPU, levers."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from planner.experiment.experiment import Experiment
@@ -58,12 +59,25 @@ def explain(
     beside = _cpu_beside(machine, fallback_cpu)
     return Explanation(
         step=step,
-        by_operation=tuple(model.operation_times(machine)),
+        by_operation=_of_the_step(model.operation_times(machine), step),
         cpu_vs_gpu=_compared(experiment, machine, beside, step) if beside is not None else (),
         crossover_batch=_crossover(experiment, machine, beside) if beside is not None else None,
         sensitivity=tuple(sensitivity(experiment, machine, knowledge)),
         levers=tuple(levers(experiment, machine, knowledge)),
         stages=_stages(experiment, machine),
+    )
+
+
+def _of_the_step(classes: Sequence[ClassTime], step: StepEstimate) -> tuple[ClassTime, ...]:
+    """A micro step's classes as the whole step has them: evidence and recomputation shared out by time, so that they
+    add up to forward and backward."""
+    alone_s = sum(entry.seconds for entry in classes)
+    if step.parts is None or alone_s == 0:
+        return tuple(classes)
+    factor, passes = (step.parts.forward_s + step.parts.backward_s) / alone_s, step.grad_accum_steps
+    return tuple(
+        entry._replace(flops=entry.flops * passes, bytes=entry.bytes * passes, seconds=entry.seconds * factor)
+        for entry in classes
     )
 
 

@@ -117,6 +117,13 @@ def prepare(
     return StepWork(forward, backward)
 
 
+def training_flops(workload: Workload, variant: Variant) -> float:
+    """FLOPs of one sample's step that are computed: frozen weights have no gradients."""
+    if not variant.frozen_weights:
+        return workload.training_flops_per_sample
+    return sum(o.flops.per_sample * _share_with_frozen_weights(o) for o in workload.operations)
+
+
 def operations_in(workload: Workload, precision: DevicePrecision) -> tuple[Operation, ...]:
     """The workload's operations as the precision runs them: autocast as recorded, all fp32, or all 2-byte."""
     if precision.pure:

@@ -17,10 +17,20 @@ from planner.throughput.device import DeviceRates, device_rates
 from planner.throughput.estimate import BoundBy, Scope, StepEstimate, StepParts
 from planner.throughput.evidence import Correction, Knowledge, shipped_knowledge, subject_of
 from planner.throughput.input_pipeline import InputRate, input_rate
-from planner.throughput.kernels import CONVOLUTIONS, ClassTime, StepWork, Variant, kind_of, prepare, time_by_class
+from planner.throughput.kernels import (
+    CONVOLUTIONS,
+    ClassTime,
+    StepWork,
+    Variant,
+    kind_of,
+    prepare,
+    time_by_class,
+    training_flops,
+)
 from planner.throughput.memory import MemoryModel, available_bytes, memory_model
 from planner.throughput.optimizer import trainable_parameters, update_work
 from planner.throughput.precision import DevicePrecision, resolve_precision
+from planner.units import Interval
 
 # Exposed communication names the step once it costs this share of it.
 _COMMUNICATION_BINDS = 0.3
@@ -108,7 +118,7 @@ class StepModel:
         self._enforce_memory = enforce_memory
         level = self.calibration.levels[software_level(experiment)]
         self._host_factor = level["host_factor"] * self.calibration.host_factors.get(framework, 1.0)
-        self._training_flops = experiment.workload.training_flops_per_sample
+        self._training_flops = training_flops(experiment.workload, self.variant)
         self._work: dict[tuple[bool, bool, bool, int], StepWork] = {}
         self._memory: dict[tuple[bool, bool, int, bool], MemoryModel] = {}
         # Hundreds of machines share a few dozen accelerators, counts and batches: each is timed once.
@@ -287,8 +297,10 @@ class StepModel:
             known = self._correction(machine.accelerator, precision, _without(doubts, "network_unknown"))
             unhindered_s = known.interval(parts.total_s - parts.communication_s).p10
             step_time = step_time._replace(p10=min(step_time.p10, unhindered_s))
-        rate = step_time.inverse(plan.global_batch_size)
         peak = precision.peak_flops_per_s * share * machine.devices
+        if self.scope != "forward":
+            step_time = _not_above_peak(step_time, self._training_flops * plan.global_batch_size / peak)
+        rate = step_time.inverse(plan.global_batch_size)
         return StepEstimate(
             precision=precision.name,
             batch_size_per_gpu=plan.batch_size_per_gpu,
@@ -387,6 +399,13 @@ def _flags(
     elif _TIGHT_MEMORY * available < required <= available:
         flags.append("memory_tight")
     return tuple(flags)
+
+
+def _not_above_peak(step_time: Interval, arithmetic_s: float) -> Interval:
+    """No P10 is shorter than the step's arithmetic at the device's peak, unless the P50 already is (Winograd)."""
+    if step_time.p10 >= arithmetic_s or step_time.p50 <= arithmetic_s:
+        return step_time
+    return step_time._replace(p10=arithmetic_s)
 
 
 def _without(flags: tuple[str, ...], left_out: str) -> tuple[str, ...]:

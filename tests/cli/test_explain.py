@@ -61,6 +61,16 @@ def test_a_row_is_chosen_by_its_rank(run: Run) -> None:
     assert machine["instance_type"] == plan[29]["instance_type"]
 
 
+@pytest.mark.parametrize(
+    "flags", [(), ("-b", "32", "--grad-accum-steps", "4"), ("--grad-ckpt",), ("--measured", "A100=900")]
+)
+def test_the_classes_of_operations_make_up_forward_and_backward(run: Run, flags: tuple[str, ...]) -> None:
+    record = _record(run, "--on", "A100", *flags)
+    parts = record["step"]
+    total_s = sum(entry["seconds"] for entry in record["by_operation"])
+    assert total_s == pytest.approx(parts["forward_s"] + parts["backward_s"])
+
+
 def test_a_cpu_machine_is_taken_apart_without_a_cpu_beside_it(run: Run) -> None:
     record = _record(run, "--on", "aws:c5.12xlarge")
     assert record["cpu_vs_gpu"] == []
