@@ -260,4 +260,4 @@ def test_one_row_is_one_row_and_one_day_one_day(run: Run) -> None:
 def test_a_precision_is_no_substitute_of_its_own(run: Run) -> None:
     record = run("estimate", "-m", "resnet50", "-n", "0", "--precision", "fp8", "--offline", "-o", "json").record
     (warning,) = (text for text in record["warnings"] if "those without it run" in text)
-    assert set(warning.split(" run ")[1].split(" or ")) == {"bf16", "fp32"}
+    assert set(warning.split(" run ")[1].split(" or ")) == {"bf16", "fp16", "fp32"}
