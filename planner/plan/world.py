@@ -25,8 +25,7 @@ from planner.plan.question import DEFAULT_HOUR_VALUE_USD, Question, Where, resol
 from planner.plan.recommend import Named
 from planner.plan.search import Limits
 from planner.plan.timeline import DOWNLOAD_BYTES_PER_S, ENVIRONMENT_BYTES, PROVISIONING_S
-from planner.throughput.evidence import Knowledge
-from planner.throughput.own_measurements import knowledge_with
+from planner.throughput.evidence import Knowledge, shipped_knowledge
 from pricing.catalog import Catalog, open_catalog
 from pricing.errors import PricingError, UnknownPlaceError
 from pricing.offer import Offer
@@ -110,7 +109,11 @@ def _knowledge(question: Question, experiment: Experiment, world: World) -> Know
 
     Raises InputError.
     """
-    knowledge, local = knowledge_with(question.measured, experiment), world.local
+    knowledge, local = shipped_knowledge(), world.local
+    if question.measured:
+        from planner.throughput.own_measurements import knowledge_with
+
+        knowledge = knowledge_with(question.measured, experiment)
     if world.ledger is not None:
         from planner.plan.ledger import read_ledger
         from planner.plan.ledger_score import runs_here, taught_by
