@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 HEAVY = ("textual", "boto3", "botocore", "httpx", "pydantic", "torch", "numpy", "pandas", "rich", "asyncio")
-UNASKED = ("planner.throughput.backtest", "planner.throughput.measured", "planner.plan.ledger", "planner.profiler.watch")
+UNASKED = (
+    "planner.throughput.backtest",
+    "planner.throughput.measured",
+    "planner.plan.ledger",
+    "planner.profiler.watch",
+)
 CODE = """
 import sys
 from planner.cli.main import main
