@@ -271,13 +271,14 @@ class StepModel:
         available: float | None,
         share: float,
     ) -> StepEstimate:
-        key = (machine.accelerator, share, plan, machine.devices)
+        devices = machine.devices
+        key = (machine.accelerator, share, plan, devices)
         time = self._device_times.get(key)
         if time is None:
-            time = self._device_times[key] = self.device_time(precision, rates, plan, machine.devices)
+            time = self._device_times[key] = self.device_time(precision, rates, plan, devices)
         micro_step_s = (time.forward_s + time.backward_s) / plan.grad_accum_steps
         link = NO_COMMUNICATION
-        if self._framework in MODEL_PARALLEL and machine.devices > 1:
+        if self._framework in MODEL_PARALLEL and devices > 1:
             link = model_parallel(micro_step_s, plan.grad_accum_steps, self.calibration)
         elif self.scope != "forward":
             link = communicate(
@@ -287,7 +288,7 @@ class StepModel:
         flags = _flags(machine, precision, time, plan, link, loading, required, available)
         if self.knowledge.profiled:
             flags = _without(flags, "cpu_unmeasured")
-        doubts = (*flags, "several_devices") if machine.devices > 1 else flags
+        doubts = (*flags, "several_devices") if devices > 1 else flags
         correction = self._correction(machine.accelerator, precision, doubts)
         parts = _parts(time, link, loading, plan, math.exp(-correction.log_offset))
         if parts.input_s > 0.0:
@@ -297,7 +298,7 @@ class StepModel:
             known = self._correction(machine.accelerator, precision, _without(doubts, "network_unknown"))
             unhindered_s = known.interval(parts.total_s - parts.communication_s).p10
             step_time = step_time._replace(p10=min(step_time.p10, unhindered_s))
-        peak = precision.peak_flops_per_s * share * machine.devices
+        peak = precision.peak_flops_per_s * share * devices
         if self.scope != "forward":
             step_time = _not_above_peak(step_time, self._training_flops * plan.global_batch_size / peak)
         rate = step_time.inverse(plan.global_batch_size)
