@@ -14,12 +14,16 @@ from textual.pilot import Pilot
 from planner.errors import DataError
 from planner.tui.app import PlannerApp
 from planner.tui.core import LiveCore
+from planner.tui.refresh_control import RefreshControl
 from planner.tui.refreshing import LiveRefreshing, Refreshing, RefreshState
+from planner.tui.theme import DARK
 from planner.tui.widgets.facts_pane import FactsPane
+from planner.tui.widgets.refresh_pane import failures_of, refresh_text
 from pricing.errors import PricingError
 from pricing.live import LiveRefresh
 from pricing.providers.base import Progress, Report
 from pricing.refresh import Summary
+from pricing.store import Reading
 from tests.tui.conftest import Open, settled
 from tests.tui.refreshes import REFUSED, SOURCES, SampleRefreshing, outcomes
 from tests.tui.samples import CannedCore
@@ -211,3 +215,16 @@ def test_the_core_makes_ready_what_needs_no_account(monkeypatch: pytest.MonkeyPa
     prices = core.prices()
     assert not prices.readings
     assert not prices.changes
+
+
+def test_before_a_refresh_the_last_readings_are_told() -> None:
+    control = RefreshControl(cast(PlannerApp, None))
+    assert "Never refreshed" in refresh_text(control, (), DARK, 39).plain
+    readings = [
+        Reading("AWS price list", "aws", "us-east-1", "2026-11-28T09:00:00", "2026-11-28T09:00:00", "", 12, ""),
+        Reading("AWS price list", "aws", "eu-west-1", "2026-11-29T09:00:00", "", "timed out", 0, ""),
+        Reading("Azure retail prices", "azure", "eastus", "2026-11-28T09:00:00", "2026-11-27T09:00:00", "", 4, ""),
+    ]
+    lines = [line.split() for line in refresh_text(control, readings, DARK, 39).plain.split("\n")]
+    assert lines == [["aws", "read", "28", "Nov,", "1", "of", "2", "failed"], ["azure", "read", "27", "Nov"]]
+    assert failures_of(None, readings) == [("AWS price list eu-west-1", "timed out")]
