@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from itertools import islice
 
 from planner.experiment.experiment import Experiment
 from planner.plan.hint import flags_of
@@ -13,17 +12,12 @@ from planner.plan.pick import find
 from planner.plan.plan import Estimate
 from planner.plan.planning import Answer, answer, written
 from planner.plan.question import Question
-from planner.plan.recommend import recommend
 from planner.plan.relax import Relaxation, limit_met, relaxations
-from planner.plan.rows import ranked_estimate
 from planner.plan.search import Limits
 from planner.plan.words import BUY_WORDS, gpus_words, machine_name, where_words
 from planner.plan.world import World
 from planner.throughput.levers import levers
 from planner.units import format_duration, format_money
-
-ROWS_TO_ASK = 200
-"""The nearest rows by rank; those behind them miss by more."""
 
 MOST_LEVERS = 3
 
@@ -38,20 +32,13 @@ def nearest(
     limits = answered.competition.limits
     if not limits.given or answered.best is not None or not answered.ranking.rows:
         return ()
-    relaxed = relaxations(answered, _nearest_rows(answered, now), limits, now)
+    relaxed = relaxations(answered, now)
     sentences = [_moved(one, limits) for one in relaxed]
     sentences += _unrestricted(experiment, question, world, now)
     for row in dict.fromkeys(one.estimate for one in relaxed[:1]):
         sentences += _fewer_epochs(experiment, row, limits, now)
         sentences += _levers(experiment, answered, row, limits, now)
     return tuple(sentences)
-
-
-def _nearest_rows(answered: Answer, now: datetime) -> list[Estimate]:
-    """The first rows that might be recommended if there were no limits."""
-    rows, named = answered.ranking.rows, answered.competition.named
-    might = (row for row in rows if recommend([row], Limits(), named) is not None)
-    return [ranked_estimate(row, rank, False, now) for rank, row in enumerate(islice(might, ROWS_TO_ASK), start=1)]
 
 
 def _row_words(row: Estimate) -> str:
@@ -133,6 +120,6 @@ def _levers(experiment: Experiment, answered: Answer, row: Estimate, limits: Lim
         for lever in levers(experiment, choice.candidate.machine, answered.competition.knowledge)
         if lever.fits and lever.time_factor is not None and lever.time_factor <= needed
     ]
-    helping: Sequence[str] = [flags for flags in found if flags][:MOST_LEVERS]
+    helping = [flags for flags in found if flags][:MOST_LEVERS]
     if helping:
         yield f"{' or '.join(helping)} would do on {_row_words(row)}"

@@ -31,6 +31,11 @@ def recommend(rows: Sequence[Row], limits: Limits, named: Named) -> int | None:
     return min(allowed, key=lambda index: _merit(rows[index], limits), default=None)
 
 
+def recommendable(rows: Sequence[Row], named: Named) -> list[int]:
+    """Indices of the rows that might be recommended if there were no limits."""
+    return list(_allowed(rows, Limits(), named))
+
+
 def why_none(rows: Sequence[Row], limits: Limits, named: Named) -> str:
     """One sentence for an answer without a recommendation."""
     if not rows:

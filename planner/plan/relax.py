@@ -1,16 +1,17 @@
 """Where nothing meets the limits: the least by which one of them must give way."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import cache
 from statistics import NormalDist
 from typing import Literal, NamedTuple
 
-from planner.plan.pick import find
 from planner.plan.plan import Estimate
 from planner.plan.planning import Answer
-from planner.plan.probability import Z90, p_below
-from planner.plan.recommend import recommend
+from planner.plan.probability import Z90
+from planner.plan.recommend import recommendable
+from planner.plan.rows import ranked_estimate
 from planner.plan.search import Limits
 from planner.units import Interval
 
@@ -26,75 +27,86 @@ class Relaxation(NamedTuple):
     meets_all: bool
 
 
-def relaxations(answer: Answer, estimates: Sequence[Estimate], limits: Limits, now: datetime) -> list[Relaxation]:
-    """For each limit given, what it would have to be for a row of ``estimates`` that may be recommended.
+def relaxations(answer: Answer, now: datetime) -> list[Relaxation]:
+    """For each limit given, what it would have to be for a row that may be recommended, whatever the row's rank.
 
-    Where no row meets the other limit either, the row that meets this one first is named. A deadline is moved to the
-    next quarter of an hour, a budget to the next dollar.
+    Where no row meets the other limit either, the row that meets this one first is named; a limit that some row meets
+    by itself is then left alone, as moving it would not help. A deadline is moved to the next quarter of an hour, a
+    budget to the next dollar.
     """
-    rows = [row for row in estimates if _recommendable(answer, row)]
+    limits, rows = answer.competition.limits, answer.ranking.rows
+    left_s = (limits.deadline - now).total_seconds() if limits.deadline is not None else math.inf
+    most_usd = limits.budget_usd if limits.budget_usd is not None else math.inf
+    needs = _needs(answer, now)
+
+    def later(seconds: float) -> float:
+        return (_next_quarter(now + timedelta(seconds=seconds)) - now).total_seconds()
+
     found = []
-    if limits.deadline is not None:
-        chosen = _least(rows, _deadline_s(limits), lambda row: _within_budget(row, limits))
-        if chosen is not None:
-            row, seconds, meets_all = chosen
-            moved = _next_quarter(now + timedelta(seconds=seconds))
-            found.append(Relaxation("deadline", limits._replace(deadline=moved), row, meets_all))
-    if limits.budget_usd is not None:
-        chosen = _least(rows, _budget_usd(limits), lambda row: _in_time(row, limits, now))
-        if chosen is not None:
-            row, usd, meets_all = chosen
-            found.append(Relaxation("budget", limits._replace(budget_usd=float(math.ceil(usd))), row, meets_all))
+    soonest = _least([(seconds, usd, index) for seconds, usd, index in needs], left_s, most_usd, later)
+    if soonest is not None:
+        seconds, index, meets_all = soonest
+        moved = limits._replace(deadline=_next_quarter(now + timedelta(seconds=seconds)))
+        found.append(Relaxation("deadline", moved, ranked_estimate(rows[index], index + 1, False, now), meets_all))
+    cheapest = _least([(usd, seconds, index) for seconds, usd, index in needs], most_usd, left_s, math.ceil)
+    if cheapest is not None:
+        usd, index, meets_all = cheapest
+        moved = limits._replace(budget_usd=float(math.ceil(usd)))
+        found.append(Relaxation("budget", moved, ranked_estimate(rows[index], index + 1, False, now), meets_all))
     return found
 
 
-def _recommendable(answer: Answer, estimate: Estimate) -> bool:
-    choice = find(answer, estimate)
-    if choice is None or choice.row is None:
-        return False
-    return recommend([choice.row], Limits(), answer.competition.named) is not None
+def _needs(answer: Answer, now: datetime) -> list[tuple[float, float, int]]:
+    """Of rows that may be recommended: the seconds and the USD each needs with the confidence, and its index.
+
+    Of a machine's offers that take as long at prices as old, only the cheapest can be of use.
+    """
+    rows, confidence = answer.ranking.rows, answer.competition.limits.confidence
+    cheapest: dict[tuple[object, ...], int] = {}
+    for index in recommendable(rows, answer.competition.named):
+        row = rows[index]
+        aged = (row.offer.purchase, row.offer.price_as_of) if row.offer is not None else None
+        known = cheapest.setdefault((id(row.setting), row.time_s, aged), index)
+        if row.cost_usd < rows[known].cost_usd:
+            cheapest[id(row.setting), row.time_s, aged] = index
+    found = []
+    for index in cheapest.values():
+        setting, offer = rows[index].setting, rows[index].offer
+        time_s, cost_usd = setting.time_s(offer), setting.cost_usd(offer, now.date())
+        found.append((limit_met(time_s, confidence), limit_met(cost_usd, confidence), index))
+    return found
 
 
 def _least(
-    rows: Sequence[Estimate], needed: Callable[[Estimate], float], meets_the_other: Callable[[Estimate], bool]
-) -> tuple[Estimate, float, bool] | None:
-    """The row that needs least of a limit, among those that meet the other one, if there are any."""
-    sound = [row for row in rows if meets_the_other(row)]
-    candidates = sound or rows
-    if not candidates:
+    needs: list[tuple[float, float, int]], given: float, other_given: float, rounded: Callable[[float], float]
+) -> tuple[float, int, bool] | None:
+    """Of rows that need so much of a limit, and so much of the other: the least, a row, and if it meets the other.
+
+    The row is the one that needs least of the other limit once this one is moved, ``rounded`` up. None where nothing
+    can meet the limit, or where it is not in the way.
+    """
+    sound = [need for need in needs if need[1] <= other_given]
+    least = min((need[0] for need in sound or needs), default=0.0)
+    if not given < least < math.inf:
         return None
-    best = min(candidates, key=needed)
-    return best, needed(best), bool(sound)
-
-
-def _deadline_s(limits: Limits) -> Callable[[Estimate], float]:
-    return lambda row: limit_met(row.time_s, limits.confidence) if row.time_s is not None else math.inf
-
-
-def _budget_usd(limits: Limits) -> Callable[[Estimate], float]:
-    return lambda row: limit_met(row.cost_usd, limits.confidence) if row.cost_usd is not None else math.inf
+    moved = rounded(least)
+    _, index = min((other, index) for needed, other, index in sound or needs if needed <= moved)
+    return least, index, bool(sound)
 
 
 def limit_met(quantity: Interval, probability: float) -> float:
     """The limit below which the quantity stays with ``probability`` (0 to 1): the inverse of ``p_below``."""
-    deviations = NormalDist().inv_cdf(probability)
+    deviations = _deviations(probability)
     end = quantity.p90 if deviations >= 0 else quantity.p10
     if min(quantity.p50, end) <= 0:
         return quantity.p50
     return quantity.p50 * math.exp(deviations * abs(math.log(end / quantity.p50)) / Z90)
 
 
-def _within_budget(row: Estimate, limits: Limits) -> bool:
-    if limits.budget_usd is None:
-        return True
-    return row.cost_usd is not None and p_below(row.cost_usd, limits.budget_usd) >= limits.confidence
-
-
-def _in_time(row: Estimate, limits: Limits, now: datetime) -> bool:
-    if limits.deadline is None:
-        return True
-    left_s = (limits.deadline - now).total_seconds()
-    return row.time_s is not None and p_below(row.time_s, left_s) >= limits.confidence
+@cache
+def _deviations(probability: float) -> float:
+    """The standard normal's quantile: thousands of rows ask for the same."""
+    return NormalDist().inv_cdf(probability)
 
 
 def _next_quarter(moment: datetime) -> datetime:

@@ -301,8 +301,7 @@ def _with_ways_out(ranked: Ranked, answered: Answer, now: datetime) -> Ranked:
     """The answer with what its limits would have to be; only an answer without a recommendation pays for it."""
     from planner.plan.relax import relaxations
 
-    found = relaxations(answered, ranked.plan.estimates, answered.competition.limits, now)
-    return ranked._replace(relaxations=found)
+    return ranked._replace(relaxations=relaxations(answered, now))
 
 
 def _candidate(ranked: Ranked, estimate: Estimate) -> Candidate | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -27,6 +28,8 @@ from planner.plan.ownership import wall_power_w
 from planner.plan.planning import Answer, answer, written
 from planner.plan.purchase import card_price, described_purchase, sold_singly
 from planner.plan.question import Question
+from planner.plan.recommend import recommend
+from planner.plan.relax import relaxations
 from planner.plan.scaling import WORTH_IT, counts, scan, separate, with_kept_batch
 from planner.plan.search import ORDINARY_STACKS, Limits, Row
 from planner.plan.tier import arrangement_of, verdict
@@ -211,6 +214,28 @@ def test_the_nearest_misses_say_what_would_make_it(world: World) -> None:
     assert any(text.startswith("a deadline of ") for text in said)
     assert any(text.startswith("without --gpus, ") for text in said)
     assert any(" of the 90 epochs would fit on " in text for text in said)
+
+
+def test_the_nearest_limits_are_those_of_the_cheapest_and_of_the_quickest_row(world: World) -> None:
+    asked = CLOUD._replace(limits=Limits(deadline=NOW + timedelta(hours=1), budget_usd=0.5))
+    found = answer(RESNET, asked, world, NOW)
+    rows = [row for row in found.ranking.rows if recommend([row], Limits(), found.competition.named) is not None]
+    needed_usd = min(row.setting.cost_usd(row.offer, NOW.date()).p90 for row in rows)
+    needed_s = min(row.setting.time_s(row.offer).p90 for row in rows)
+    deadline, budget = relaxations(found, NOW)
+    assert budget.limits.budget_usd == math.ceil(needed_usd)
+    assert deadline.limits.deadline is not None
+    left_s = (deadline.limits.deadline - NOW).total_seconds()
+    assert 0 <= left_s - needed_s < 900
+    ready = [row for row in rows if row.setting.time_s(row.offer).p90 <= left_s]
+    assert deadline.estimate.cost_usd is not None
+    assert deadline.estimate.cost_usd.p90 == min(row.setting.cost_usd(row.offer, NOW.date()).p90 for row in ready)
+
+
+def test_a_limit_that_is_met_by_itself_is_not_moved(world: World) -> None:
+    """A thousand dollars are enough for something, if only not within a minute: only the deadline is in the way."""
+    asked = CLOUD._replace(limits=Limits(deadline=NOW + timedelta(minutes=1), budget_usd=1000))
+    assert [one.limit for one in relaxations(answer(RESNET, asked, world, NOW), NOW)] == ["deadline"]
 
 
 def test_fewer_epochs_would_really_fit(world: World) -> None:
