@@ -15,7 +15,6 @@ from planner.errors import NothingFitsError
 from planner.experiment.resolve import resolve_experiment
 from planner.plan.plan import Plan
 from planner.plan.planning import answer, written
-from planner.plan.question import Question
 
 if TYPE_CHECKING:
     from planner.cli.decision import Shown
@@ -39,7 +38,14 @@ def run(arguments: argparse.Namespace) -> int:
     by_machine = arguments.output in READABLE and arguments.group == "machine"
     world = opened_world(arguments)
     answered = answer(experiment, asked, world, now)
-    plan = written(experiment, answered, now, max_rows=arguments.max_rows, by_machine=by_machine)
+    plan = written(
+        experiment,
+        answered,
+        now,
+        max_rows=arguments.max_rows,
+        by_machine=by_machine,
+        keep_best=arguments.output in READABLE,
+    )
     if asked.limits.given and answered.best is None:
         from planner.plan.nearest import nearest
 
@@ -54,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         from planner.cli.record import record_forecast
 
         record_forecast(plan)
-    return _exit_code(plan, asked)
+    return _exit_code(plan)
 
 
 def _write(plan: Plan, shown: Shown | None, currency: Currency, output: str) -> None:
@@ -82,11 +88,6 @@ def _write(plan: Plan, shown: Shown | None, currency: Currency, output: str) -> 
         sys.stdout.write("\n".join(lines) + "\n")
 
 
-def _exit_code(plan: Plan, asked: Question) -> int:
-    """3 when nothing fits, or when nothing meets the limits or has the GPUs asked for; rows were shown all the same."""
-    if plan.recommendation is not None:
-        return 0
-    named = asked.gpus is not None and all(row.is_this_machine for row in plan.estimates)
-    if not plan.estimates or asked.limits.given or named:
-        return NothingFitsError.exit_code
-    return 0
+def _exit_code(plan: Plan) -> int:
+    """3 when nothing may be recommended, whatever the reason; rows were shown all the same."""
+    return NothingFitsError.exit_code if plan.recommendation is None else 0

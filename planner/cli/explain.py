@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     experiment = resolve_experiment(experiment_request(arguments))
     world = opened_world(arguments)
     ranked = answer(experiment, question(arguments, now), world, now)
-    by_machine = arguments.output != "json" and arguments.group == "machine"
+    by_machine = arguments.group == "machine"
     choice = pick(ranked, world.providers(), arguments.on, arguments.row, by_machine=by_machine)
     machine = choice.candidate.machine
     explanation = explain(experiment, machine, world.local.machine, ranked.competition.knowledge)

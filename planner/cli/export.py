@@ -17,7 +17,9 @@ from planner.experiment.resolve import resolve_experiment
 from planner.handoff.formats import FORMATS
 from planner.handoff.launch import launch
 from planner.plan.pick import pick
-from planner.plan.planning import answer, written
+from planner.plan.plan import Estimate
+from planner.plan.planning import Answer, answer, numbered, written
+from planner.plan.search import pareto_front
 
 _LOCK_NAME = "plan.lock.json"
 _EPILOG = """\
@@ -57,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     choice = pick(answered, world.providers(), arguments.on, arguments.row, by_machine=by_machine)
     row = launch(experiment, choice, now)
     text = FORMATS[arguments.to](row)
-    chosen = estimate_record(row.estimate)
+    chosen = estimate_record(_numbered(row.estimate, answered))
     if arguments.lock is not None:
         from planner.handoff.lock import lock_record, prices_of
 
@@ -72,6 +74,14 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.file is None:
         sys.stdout.write(text)
     return 0
+
+
+def _numbered(estimate: Estimate, answered: Answer) -> Estimate:
+    """The estimate as a plan of all offers numbers it: its machine's number, and whether another beats it."""
+    rows = answered.ranking.rows
+    index = (estimate.rank or 0) - 1
+    machines = numbered(rows, answered.best, by_machine=True)
+    return estimate._replace(row=machines.get(index), on_front=index in pareto_front(rows))
 
 
 def _json(record: dict[str, Any]) -> str:

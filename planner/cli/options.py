@@ -142,8 +142,12 @@ def _add_output(group: argparse._ArgumentGroup, formats: tuple[str, ...]) -> Non
 def add_choice_arguments(parser: argparse.ArgumentParser) -> None:
     """Which machine of the plan a command is about; without any, the recommended one."""
     group = parser.add_argument_group("which machine")
-    group.add_argument("--on", metavar="WHAT", help="'RTX 4090:2' or aws:p4d.24xlarge[@REGION][:spot]")
-    group.add_argument("--row", type=whole, metavar="RANK", help="the row of this rank among all offers")
+    group.add_argument(
+        "--on", metavar="WHAT", help="a machine's name, 'RTX 4090:2' or aws:p4d.24xlarge[@REGION][:spot]"
+    )
+    group.add_argument(
+        "--row", type=whole, metavar="N", help="row N of the table (JSON's row); with --group offer, JSON's rank"
+    )
 
 
 def experiment_request(arguments: argparse.Namespace) -> ExperimentRequest:

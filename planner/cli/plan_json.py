@@ -58,7 +58,8 @@ def plan_record(plan: Plan) -> dict[str, Any]:
 
 
 def _recommendation(recommendation: Recommendation) -> dict[str, Any]:
-    return {**recommendation._asdict(), "estimate": estimate_record(recommendation.estimate)}
+    estimate = recommendation.estimate
+    return {**recommendation._asdict(), "row": estimate.row, "estimate": estimate_record(estimate)}
 
 
 def experiment_record(experiment: Experiment) -> dict[str, Any]:
@@ -97,6 +98,7 @@ def experiment_record(experiment: Experiment) -> dict[str, Any]:
 def estimate_record(row: Estimate) -> dict[str, Any]:
     return {
         "rank": row.rank,
+        "row": row.row,
         "place": row.place,
         "is_this_machine": row.is_this_machine,
         "hypothetical": row.hypothetical,

@@ -76,11 +76,11 @@ class Launch(NamedTuple):
 
 def launch(experiment: Experiment, choice: Choice, now: datetime) -> Launch:
     """The chosen row as something to launch. Raises NothingFitsError or InputError where it cannot run."""
-    if choice.row is None:
-        raise NothingFitsError(f"{choice.candidate.name} has no rank in this plan; gpuplanner estimate says why")
     if choice.candidate.free_tier is not None:
         raise InputError(f"{choice.candidate.name} is a notebook that is opened by hand: choose another row")
-    estimate = ranked_estimate(choice.row, 1, on_front=False, now=now)
+    if choice.row is None or choice.rank is None:
+        raise NothingFitsError(f"{choice.candidate.name} has no rank in this plan; gpuplanner estimate says why")
+    estimate = ranked_estimate(choice.row, choice.rank, on_front=False, now=now)
     if estimate.time_s is None:
         raise NothingFitsError(f"{choice.candidate.name} has no time in this plan")
     limit_s = int(math.ceil(estimate.time_s.p90 / LIMIT_STEP_S) * LIMIT_STEP_S)

@@ -1,8 +1,9 @@
 """Choose one machine of a ranking: by rank, by what it runs on, or the recommended one."""
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
 
-from planner.errors import InputError, NothingFitsError
+from planner.errors import InputError, NothingFitsError, UnknownNameError, near_misses
 from planner.hardware.presets import machine_from_spec
 from planner.hardware.selection import Selection, parse_selection, resolve_count
 from planner.plan.candidates import Candidate, Tariff
@@ -16,10 +17,11 @@ PURCHASES = ("on_demand", "spot", "reserved", "savings_plan", "capacity_block")
 
 
 class Choice(NamedTuple):
-    """A machine chosen, with its ranked row; ``row`` is None for a machine that is in no plan."""
+    """A machine chosen, with its ranked row and its rank among all offers; both are None where it has none."""
 
     candidate: Candidate
     row: Row | None
+    rank: int | None = None
 
 
 class _Instance(NamedTuple):
@@ -57,20 +59,24 @@ def pick(
         by_rank = {shown: index for index, shown in numbered(rows, answer.best, by_machine=by_machine).items()}
         if rank not in by_rank:
             raise InputError(f"--row must be a rank from 1 to {len(by_rank):,}, not {rank}")
-        row = rows[by_rank[rank]]
-        return Choice(row.setting.candidate, row)
+        return _ranked(answer, by_rank[rank])
     if not rows:
         raise NothingFitsError("nothing fits or is left to rank; gpuplanner estimate says why")
     if answer.best is None:
-        raise InputError("no row may be recommended: say which one with --on or --row")
-    return Choice(rows[answer.best].setting.candidate, rows[answer.best])
+        raise NothingFitsError("no row may be recommended: say which one with --on or --row")
+    return _ranked(answer, answer.best)
+
+
+def _ranked(answer: Answer, index: int) -> Choice:
+    row = answer.ranking.rows[index]
+    return Choice(row.setting.candidate, row, index + 1)
 
 
 def find(answer: Answer, estimate: Estimate) -> Choice | None:
     """The machine that an estimate of this answer was written for; None where the answer has no such row."""
-    for row in answer.ranking.rows:
+    for index, row in enumerate(answer.ranking.rows):
         if _is_of(estimate, row.setting.candidate, row.offer):
-            return Choice(row.setting.candidate, row)
+            return _ranked(answer, index)
     for refusal in answer.ranking.refusals:
         if _is_of(estimate, refusal.candidate, refusal.offer):
             return Choice(refusal.candidate, None)
@@ -87,18 +93,70 @@ def _is_of(estimate: Estimate, candidate: Candidate, offer: Offer | None) -> boo
 
 def _on(answer: Answer, providers: tuple[str, ...], text: str) -> Choice:
     instance = _instance(text, providers)
-    wanted = instance or _place(text) or _Accelerators(parse_selection(text))
-    for row in answer.ranking.rows:
-        if wanted.matches(row.setting.candidate, row.offer):
-            return Choice(row.setting.candidate, row)
-    for refusal in answer.ranking.refusals:
-        if wanted.matches(refusal.candidate, refusal.offer):
-            return Choice(refusal.candidate, None)
+    for wanted in (instance,) if instance is not None else _readings(answer, text):
+        found = _best(answer, wanted)
+        if found is not None:
+            return found
     if instance is not None:
         raise InputError(
             f"no price of {text!r} is known here; gpuplanner estimate --where {instance.provider} lists what is"
         )
     return Choice(_alone(text), None)
+
+
+class _Wanted(Protocol):
+    def matches(self, candidate: Candidate, offer: Offer | None) -> bool: ...
+
+
+def _best(answer: Answer, wanted: _Wanted) -> Choice | None:
+    """The best-ranked row that is wanted, else a machine that was refused, else None."""
+    for index, row in enumerate(answer.ranking.rows):
+        if wanted.matches(row.setting.candidate, row.offer):
+            return _ranked(answer, index)
+    for refusal in answer.ranking.refusals:
+        if wanted.matches(refusal.candidate, refusal.offer):
+            return Choice(refusal.candidate, None)
+    return None
+
+
+def _readings(answer: Answer, text: str) -> Iterator[_Wanted]:
+    """What ``text`` may mean, the likeliest first: a place, a machine's name, accelerators. Raises UnknownNameError."""
+    place = _place(text)
+    if place is not None:
+        yield place
+        return
+    yield _Name(_folded(text))
+    try:
+        selection = parse_selection(text)
+    except UnknownNameError as error:
+        near = near_misses(text, _names(answer))
+        suggestions = tuple(dict.fromkeys((*near, *error.suggestions)))[:3]
+        raise UnknownNameError("accelerator or machine", text, suggestions) from error
+    if all(wanted.num_gpus is None for wanted in selection.alternatives):
+        # Who names a card and no number means one card, where one can be had.
+        yield _Accelerators(Selection(tuple(w._replace(num_gpus=1.0) for w in selection.alternatives), ()))
+    yield _Accelerators(selection)
+
+
+def _names(answer: Answer) -> set[str]:
+    """The names under which the machines of the answer are shown."""
+    candidates = [row.setting.candidate for row in answer.ranking.rows]
+    candidates += [refusal.candidate for refusal in answer.ranking.refusals]
+    return {candidate.instance_type or candidate.name for candidate in candidates}
+
+
+class _Name(NamedTuple):
+    """A machine by its own name, as the table prints it."""
+
+    folded: str
+
+    def matches(self, candidate: Candidate, offer: Offer | None) -> bool:
+        return any(_folded(name) == self.folded for name in (candidate.name, candidate.instance_type) if name)
+
+
+def _folded(text: str) -> str:
+    """A machine's name without the marks, the case and Azure's prefix that the table has or leaves away."""
+    return text.strip().lstrip("*†").casefold().removeprefix("standard_")
 
 
 class _Place(NamedTuple):

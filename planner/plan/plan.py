@@ -58,7 +58,8 @@ class SpotTerms(NamedTuple):
 class Estimate(NamedTuple):
     """One row of the plan: an experiment on a machine under one way to pay for it. None is unknown.
 
-    ``time_parts`` add up to ``time_s.p50`` and the known ``cost_parts`` to ``cost_usd.p50``.
+    ``time_parts`` add up to ``time_s.p50`` and the known ``cost_parts`` to ``cost_usd.p50``. ``row`` is the machine's
+    number where each has one row, on its best offer; None on its other offers.
     """
 
     rank: int | None
@@ -105,6 +106,7 @@ class Estimate(NamedTuple):
     step_parts: StepParts | None = None
     spot: SpotTerms | None = None
     hints: tuple[str, ...] = ()
+    row: int | None = None
 
 
 class Recommendation(NamedTuple):

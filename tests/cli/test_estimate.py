@@ -261,3 +261,19 @@ def test_a_precision_is_no_substitute_of_its_own(run: Run) -> None:
     record = run("estimate", "-m", "resnet50", "-n", "0", "--precision", "fp8", "--offline", "-o", "json").record
     (warning,) = (text for text in record["warnings"] if "those without it run" in text)
     assert set(warning.split(" run ")[1].split(" or ")) == {"bf16", "fp16", "fp32"}
+
+
+def test_the_answer_stands_in_the_table_however_few_rows_are_asked_for(run: Run) -> None:
+    for flags in ((), ("--group", "offer")):
+        lines = run(*MAIN_JOB, "-n", "1", *flags).out.splitlines()
+        number = next(line for line in lines if line.startswith("Answer (#"))[9:].partition(")")[0]
+        assert int(number) > 1
+        assert sum(line.split()[:1] == [number] for line in lines) == 1
+    few = run(*MAIN_JOB, "-n", "1", "-o", "json").record
+    assert len(few["estimates"]) == 1
+    assert few["prices_as_of"] <= few["recommendation"]["estimate"]["price_as_of"]
+
+
+@pytest.mark.parametrize("command", [("estimate",), ("export", "--to", "bash")])
+def test_where_nothing_may_be_recommended_the_exit_code_is_three(run: Run, command: tuple[str, ...]) -> None:
+    assert run(*command, "-m", "resnet50", "-e", "90", "--where", "kaggle").code == 3

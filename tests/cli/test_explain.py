@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,10 +56,43 @@ def test_the_machine_is_chosen_by_what_it_runs_on(run: Run) -> None:
     assert (alone["accelerator"], alone["num_gpus"], alone["hypothetical"]) == ("GTX970", 3, True)
 
 
-def test_a_row_is_chosen_by_its_rank(run: Run) -> None:
-    plan = run("estimate", *RESNET[1:], "-o", "json", "-n", "30").record["estimates"]
-    machine = _record(run, "--row", "30")["machine"]
-    assert machine["instance_type"] == plan[29]["instance_type"]
+def test_a_row_is_chosen_by_its_number_among_machines_or_its_rank_among_offers(run: Run) -> None:
+    plan = run("estimate", *RESNET[1:], "-o", "json", "-n", "0").record
+    thirtieth = plan["estimates"][29]
+    machine = _record(run, "--row", "30", "--group", "offer")["machine"]
+    assert (machine["instance_type"], machine["region"]) == (thirtieth["instance_type"], thirtieth["region"])
+    best = plan["recommendation"]
+    assert best["row"] < best["rank"]
+    for flags in (("--row", str(best["row"])), ("--row", str(best["rank"]), "--group", "offer")):
+        assert _record(run, *flags)["machine"]["instance_type"] == best["estimate"]["instance_type"]
+    numbers = [row["row"] for row in plan["estimates"] if row["row"] is not None]
+    assert sorted(numbers) == list(range(1, len(numbers) + 1))
+
+
+def test_a_machine_is_found_by_the_name_that_the_table_prints(run: Run, home: Path) -> None:
+    for name in ("dgx h100", "*DGX H100"):
+        imagined = _record(run, "--on", name)["machine"]
+        assert (imagined["name"], imagined["accelerator"], imagined["hypothetical"]) == ("DGX H100", "H100-SXM", True)
+    missed = run(*RESNET, "--on", "DGX H10")
+    assert (missed.code, "did you mean DGX H100" in missed.err) == (2, True)
+    folder = home / ".config" / "gpuplanner"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text(
+        '[[machine]]\nname = "lab"\nplace = "cluster"\ngpu = "A100 80GB"\ncount = 8\npurchase_usd = 120000\n',
+        encoding="utf-8",
+    )
+    own = _record(run, "--on", "lab")["machine"]
+    assert (own["name"], own["num_gpus"], own["provider"], own["hypothetical"]) == ("lab", 8, None, False)
+    assert own["accelerator"].startswith("A100")
+    rented = _record(run, "--on", "NC24ads_A100_v4")["machine"]
+    assert (rented["provider"], rented["instance_type"]) == ("azure", "Standard_NC24ads_A100_v4")
+
+
+def test_an_accelerator_without_a_number_is_one_of_it(run: Run) -> None:
+    for name in ("RTX 4090", "H100"):
+        assert _record(run, "--on", name)["machine"]["num_gpus"] == 1
+    eight = _record(run, "--on", "H100", "--gpus", "H100:8")["machine"]
+    assert eight["num_gpus"] == 8
 
 
 @pytest.mark.parametrize(

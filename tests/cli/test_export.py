@@ -49,6 +49,7 @@ def test_export_writes_a_file_and_a_lock_that_diff_reads(run: Run, tmp_path: Pat
     assert all(len(digest) == 64 for digest in locked["versions"]["tables_sha256"].values())
     assert "planner/data/accelerators.csv" in locked["versions"]["tables_sha256"]
     chosen = locked["chosen"]
+    assert chosen == json.loads(lock.read_text(encoding="utf-8"))["recommendation"]["estimate"]
     published = [
         price
         for price in locked["prices"]
