@@ -31,11 +31,13 @@ def decision(answered: Answer, now: datetime, *, show_front: bool, compare: str 
     """Raises InputError for ranks that are none."""
     rows = answered.ranking.rows
     ranks = numbered(rows, answered.best, by_machine=by_machine)
+    machines = ranks if by_machine else numbered(rows, answered.best, by_machine=True)
     points = front(rows) if show_front else []
     best = pareto_front(rows) if points or compare else set()
 
     def written(index: int) -> Estimate:
-        return ranked_estimate(rows[index], ranks.get(index, index + 1), index in best, now)
+        estimate = ranked_estimate(rows[index], ranks.get(index, index + 1), index in best, now)
+        return estimate._replace(row=machines.get(index))
 
     by_rank = {rank: index for index, rank in ranks.items()}
     return Shown(
