@@ -3,7 +3,7 @@
 import math
 
 from planner.plan.plan import SpotTerms
-from planner.plan.spot import SpotTime, interruption_time, segments
+from planner.plan.spot import NEVER, SpotTime, interruption_time, segments
 from planner.plan.timeline import Timeline
 from planner.units import SECONDS_PER_HOUR, Interval
 
@@ -12,8 +12,21 @@ _BISECTIONS = 24
 
 
 def loss(line: Timeline, work_s: float, per_hour: float) -> SpotTime:
-    """What interruptions at a rate add to ``work_s`` seconds of the run's work."""
-    return interruption_time(work_s, per_hour / SECONDS_PER_HOUR, line.checkpoint_s, line.restart_s)
+    """What interruptions at a rate add to ``work_s`` seconds of the run's work, and to the checkpoints it has anyway.
+
+    An epoch's checkpoint, and the one at the end, are what a restart goes on from like any other: ``fixed_s`` is only
+    for those that the run would not write without interruptions.
+    """
+    rate = per_hour / SECONDS_PER_HOUR
+    if rate <= 0 or work_s <= 0:
+        return NEVER
+    added = interruption_time(work_s, rate, line.checkpoint_s, line.restart_s, line.checkpoints)
+    return added._replace(fixed_s=added.fixed_s - line.checkpoints * line.checkpoint_s)
+
+
+def with_checkpoints(line: Timeline, per_hour: Interval) -> Timeline:
+    """The timeline with the checkpoints that the likely rate of interruptions calls for."""
+    return line._replace(checkpoints_s=line.checkpoints_s + loss(line, line.work.p50, per_hour.p50).fixed_s)
 
 
 def interrupted_time(line: Timeline, per_hour: Interval) -> Interval:
@@ -47,13 +60,14 @@ def _together(ratios: tuple[float, ...]) -> float:
 def spot_terms(line: Timeline, per_hour: Interval, break_even_per_hour: float | None) -> SpotTerms:
     """The terms of a run, for whoever looks at one row."""
     rate, work_s = per_hour.p50 / SECONDS_PER_HOUR, line.work.p50
+    exposed_s = work_s + line.checkpoints * line.checkpoint_s
     added = loss(line, work_s, per_hour.p50)
     return SpotTerms(
         per_hour=per_hour,
-        checkpoint_interval_s=work_s / segments(work_s, rate, line.checkpoint_s),
+        checkpoint_interval_s=work_s / segments(work_s, rate, line.checkpoint_s, line.checkpoints),
         checkpoint_s=line.checkpoint_s,
         restart_s=line.restart_s,
-        interruptions=rate * (work_s + added.expected_s),
+        interruptions=rate * (exposed_s + added.expected_s),
         never_interrupted=added.calm,
         added_s=added.expected_s,
         added_p90_s=added.quantile_s(0.9),

@@ -10,7 +10,7 @@ from planner.plan.cost import COMPUTE, bill, price_age, spent_on
 from planner.plan.deadline import later
 from planner.plan.free_tier import Schedule, limit_flags, limits_at_p50
 from planner.plan.hints import hints_for
-from planner.plan.interrupted import break_even_rate, spot_terms
+from planner.plan.interrupted import break_even_rate, spot_terms, with_checkpoints
 from planner.plan.plan import CostPart, Estimate, SpotTerms, TimePart
 from planner.plan.search import Refusal, Row, Setting
 from planner.throughput.estimate import StepEstimate
@@ -34,7 +34,7 @@ def ranked_estimate(row: Row, rank: int, on_front: bool, now: datetime) -> Estim
         rank=rank,
         time_s=time_s,
         cost_usd=setting.cost_usd(offer, now.date()),
-        time_parts=_time_parts(setting, time_s, added),
+        time_parts=_time_parts(setting, offer, time_s, added),
         added=added,
         finish_at=later(now, time_s.p50),
         p_meets=row.p_meets,
@@ -164,12 +164,15 @@ def _flags(candidate: Candidate, offer: Offer | None, now: datetime, added: Sche
     return flags if candidate.tariff.complete else (*flags, COST_INCOMPLETE)
 
 
-def _time_parts(setting: Setting, time_s: Interval, added: Schedule | None) -> tuple[TimePart, ...]:
-    parts = setting.timeline.parts()
+def _time_parts(
+    setting: Setting, offer: Offer | None, time_s: Interval, added: Schedule | None
+) -> tuple[TimePart, ...]:
+    line = with_checkpoints(setting.timeline, setting.candidate.interruptions_per_hour(offer))
+    parts = line.parts()
     if added is not None:
         limits = (("new sessions", added.restarts_s), ("waiting for the next week", added.waiting_s))
         return (*parts, *(TimePart(name, seconds) for name, seconds in limits if seconds > 0))
-    lost_s = time_s.p50 - setting.timeline.total.p50
+    lost_s = time_s.p50 - line.total.p50
     return (*parts, TimePart("interruptions", lost_s)) if lost_s > 0 else parts
 
 

@@ -71,35 +71,38 @@ def checkpoint_interval_s(rate_per_s: float, checkpoint_s: float) -> float:
     return young * (1 + math.sqrt(ratio) / 3 + ratio / 9) - checkpoint_s
 
 
-def segments(work_s: float, rate_per_s: float, checkpoint_s: float) -> int:
+def segments(work_s: float, rate_per_s: float, checkpoint_s: float, multiple_of: int = 1) -> int:
     """Into how many equal segments the work is best cut: the whole number next to Daly's optimum that takes least.
 
-    Exactly the best, so that neither more work nor more interruptions ever seem to take less.
+    A multiple of ``multiple_of``, so that checkpoints that are written anyway, such as each epoch's, are among its
+    own. Exactly the best, so that neither more work nor more interruptions ever seem to take less.
     """
     interval = checkpoint_interval_s(rate_per_s, checkpoint_s)
     if interval <= 0 or not math.isfinite(work_s):
-        return 1
-    count = max(1, round(work_s / interval))
+        return multiple_of
+    times = max(1, round(work_s / interval / multiple_of))
 
-    def grows_with(parts: int) -> float:  # all of the expected time that depends on the number
-        exponent = rate_per_s * (work_s / parts + checkpoint_s)
-        return parts * math.expm1(exponent) if exponent < MAX_EXPONENT else math.inf
+    def grows_with(times: int) -> float:  # all of the expected time that depends on the number
+        exponent = rate_per_s * (work_s / (times * multiple_of) + checkpoint_s)
+        return times * math.expm1(exponent) if exponent < MAX_EXPONENT else math.inf
 
-    here = grows_with(count)
+    here = grows_with(times)
     if not math.isfinite(here):  # no segment ever completes, however short
-        return count
-    while (more := grows_with(count + 1)) < here:
-        count, here = count + 1, more
-    while count > 1 and (fewer := grows_with(count - 1)) <= here:
-        count, here = count - 1, fewer
-    return count
+        return times * multiple_of
+    while (more := grows_with(times + 1)) < here:
+        times, here = times + 1, more
+    while times > 1 and (fewer := grows_with(times - 1)) <= here:
+        times, here = times - 1, fewer
+    return times * multiple_of
 
 
-def interruption_time(work_s: float, rate_per_s: float, checkpoint_s: float, restart_s: float) -> SpotTime:
+def interruption_time(
+    work_s: float, rate_per_s: float, checkpoint_s: float, restart_s: float, multiple_of: int = 1
+) -> SpotTime:
     """What a run of ``work_s`` seconds takes beyond them. Infinite when no segment, or no restart, can finish."""
     if rate_per_s <= 0 or work_s <= 0:
         return NEVER
-    count = segments(work_s, rate_per_s, checkpoint_s)
+    count = segments(work_s, rate_per_s, checkpoint_s, multiple_of)
     return segmented_time(work_s, count, rate_per_s, checkpoint_s, restart_s)
 
 

@@ -67,6 +67,11 @@ class Timeline(NamedTuple):
         )
 
     @property
+    def checkpoints(self) -> int:
+        """How many are written without interruptions: the run's end is one, so there is one at least."""
+        return max(1, round(self.checkpoints_s / self.checkpoint_s)) if self.checkpoint_s > 0 else 1
+
+    @property
     def fixed_s(self) -> float:
         return self.setup_s + self.download_s + self.checkpoints_s
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.plan.interrupted import break_even_rate, interrupted_time, spot_terms
+from planner.plan.interrupted import break_even_rate, interrupted_time, loss, spot_terms, with_checkpoints
 from planner.plan.spot import (
     NEVER,
     checkpoint_interval_s,
@@ -148,10 +148,46 @@ def test_terms_agree_with_the_formulas() -> None:
     line = _line()
     terms = spot_terms(line, Interval(0.05, 0.1, 0.2), None)
     added = interruption_time(36_000.0, 0.1 / 3600, 30.0, 345.0)
-    assert (terms.added_s, terms.added_p90_s) == (added.expected_s, added.quantile_s(0.9))
+    at_the_end = 30.0  # which the run writes without interruptions, too
+    assert terms.added_s == pytest.approx(added.expected_s - at_the_end)
+    assert terms.added_p90_s == pytest.approx(added.quantile_s(0.9) - at_the_end)
     assert terms.restart_s == 345.0
     assert terms.interruptions == pytest.approx(0.1 / 3600 * (36_000.0 + added.expected_s))
     assert terms.checkpoint_interval_s == pytest.approx(checkpoint_interval_s(0.1 / 3600, 30.0), rel=0.05)
+
+
+def test_a_run_that_is_cut_nowhere_pays_for_its_last_checkpoint_once() -> None:
+    """lam = 1e-6/s and 20,000 s of work: Daly's interval is 39,000 s, so the only checkpoint is that of the end."""
+    line = _line(20_000.0)._replace(checkpoint_s=770.0, checkpoints_s=770.0)
+    rarely = Interval(0.0036, 0.0036, 0.0036)
+    assert segments(20_000.0, 1e-6, 770.0) == 1
+    assert loss(line, 20_000.0, 0.0036).fixed_s == 0
+    assert with_checkpoints(line, rarely).checkpoints_s == 770.0
+    lost_s = interrupted_time(line, rarely).p50 - line.total.p50
+    restart_s = 180 + 100 + 60 + 5
+    assert lost_s == pytest.approx(0.02077 * (20_770 / 2 + restart_s), rel=0.02)
+
+
+def test_checkpoints_of_epochs_are_among_those_of_interruptions() -> None:
+    """36,000 s at lam = 0.1/h and 30 s a checkpoint: the optimum is 1,454 s, 25 segments; of 10 epochs 2 or 3 each."""
+    line = _line()._replace(checkpoints_s=300.0)
+    assert line.checkpoints == 10
+    assert segments(36_000.0, 0.1 / 3600, 30.0, 10) in (20, 30)
+    assert with_checkpoints(line, Interval(0.1, 0.1, 0.1)).checkpoints_s in (600.0, 900.0)
+    dense = _line()._replace(checkpoints_s=3000.0)
+    assert loss(dense, 36_000.0, 0.1).fixed_s == 0, "a hundred epochs are checkpoints enough"
+
+
+@given(works, st.floats(1e-3, 2.0), checkpoints, st.integers(1, 100), factors)
+def test_neither_more_work_nor_more_interruptions_take_less_whatever_the_epochs(
+    work_s: float, per_hour: float, checkpoint_s: float, epochs: int, factor: float
+) -> None:
+    line = _line()._replace(checkpoint_s=checkpoint_s, checkpoints_s=checkpoint_s * epochs)
+    added = loss(line, work_s, per_hour)
+    assert added.fixed_s >= 0
+    rough, long = loss(line, work_s, per_hour * factor), loss(line, work_s * factor, per_hour)
+    assert added.expected_s <= rough.expected_s * (1 + 1e-9)
+    assert work_s + added.expected_s <= (work_s * factor + long.expected_s) * (1 + 1e-9)
 
 
 def test_at_the_break_even_rate_both_cost_the_same() -> None:
