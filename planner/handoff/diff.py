@@ -39,7 +39,10 @@ class RowChange(NamedTuple):
 
 
 class PlanDiff(NamedTuple):
-    """``flips`` is None where a plan has no choice; ``sentence`` says what became of the old one."""
+    """``flips`` is None where a plan has no choice; ``sentence`` says what became of the old one.
+
+    ``cut_off`` rows stand in one plan only, because the other does not show all that it ranked (-n).
+    """
 
     inputs: tuple[Change, ...]
     versions: tuple[Change, ...]
@@ -50,23 +53,28 @@ class PlanDiff(NamedTuple):
     new_choice: Mapping[str, Any] | None
     flips: bool | None
     sentence: str
+    cut_off: int = 0
 
 
 def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> PlanDiff:
     """What changed from ``old`` to ``new``. Raises InputError for a record that is no plan."""
     before, after = _rows(old), _rows(new)
     old_choice, new_choice = _choice(old), _choice(new)
+    appeared = tuple(row for name, row in after.items() if name not in before)
+    gone = tuple(row for name, row in before.items() if name not in after)
+    appeared_cut, gone_cut = _is_cut_off(old), _is_cut_off(new)
     flips = None if old_choice is None or new_choice is None else key(old_choice) != key(new_choice)
     return PlanDiff(
         inputs=tuple(_changes(_inputs(old), _inputs(new))),
-        versions=tuple(_changes(_versions(old), _versions(new))),
+        versions=tuple(_changes(_versions(old, before, after), _versions(new, after, before))),
         rows=tuple(_row_change(before[name], after[name]) for name in after if name in before),
-        appeared=tuple(row for name, row in after.items() if name not in before),
-        gone=tuple(row for name, row in before.items() if name not in after),
+        appeared=() if appeared_cut else appeared,
+        gone=() if gone_cut else gone,
         old_choice=old_choice,
         new_choice=new_choice,
         flips=flips,
         sentence=_sentence(old_choice, new_choice, after),
+        cut_off=len(appeared) * appeared_cut + len(gone) * gone_cut,
     )
 
 
@@ -100,6 +108,12 @@ def _rows(plan: Mapping[str, Any]) -> dict[Key, Mapping[str, Any]]:
     found = {key(row): row for row in rows}
     chosen = _choice(plan)
     return found if chosen is None or key(chosen) in found else {**found, key(chosen): chosen}
+
+
+def _is_cut_off(plan: Mapping[str, Any]) -> bool:
+    """Whether the plan ranked more than it shows; an older JSON does not say."""
+    ranked = plan.get("ranked_count")
+    return isinstance(ranked, int) and ranked > len(plan["estimates"])
 
 
 def _choice(plan: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -141,10 +155,13 @@ def _flat(prefix: str, record: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _versions(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Program and tables, of which a digest's beginning is enough to tell them apart."""
+def _versions(
+    plan: Mapping[str, Any], own: Mapping[Key, Mapping[str, Any]], other: Mapping[Key, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Program and tables, of which a digest's beginning is enough to tell them apart; prices by the rows of both."""
     versions = (plan.get("lock") or {}).get("versions") or {}
-    flat = {"prices_as_of": plan.get("prices_as_of")}
+    days = [row["price_as_of"] for name, row in own.items() if name in other and row.get("price_as_of")]
+    flat = {"prices_as_of": min(days, default=plan.get("prices_as_of"))}
     flat.update({name: versions[name] for name in ("gpuplanner", "python") if name in versions})
     for table, digest in (versions.get("tables_sha256") or {}).items():
         flat[table] = str(digest)[:12]

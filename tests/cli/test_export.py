@@ -63,6 +63,17 @@ def test_export_writes_a_file_and_a_lock_that_diff_reads(run: Run, tmp_path: Pat
     assert unmoved.record["inputs"] == unmoved.record["versions"] == []
 
 
+@pytest.mark.parametrize("max_rows", ["20", "0"])
+def test_a_lock_and_the_json_of_the_same_question_do_not_differ(run: Run, tmp_path: Path, max_rows: str) -> None:
+    lock, plan = tmp_path / "lock.json", tmp_path / "plan.json"
+    assert run(*EXPORT, "--to", "bash", "--lock", str(lock)).code == 0
+    plan.write_text(run("estimate", "-m", "resnet50", "--offline", "-n", max_rows, "-o", "json").out, encoding="utf-8")
+    for old, new in ((lock, plan), (plan, lock)):
+        out = run("diff", str(old), str(new)).out
+        assert "Nothing else moved" in out
+        assert not any(word in out for word in ("Moved:", "Only in", "Other versions", "Asked otherwise"))
+
+
 def test_diff_says_what_another_question_changes(run: Run, tmp_path: Path) -> None:
     old, new = tmp_path / "old.json", tmp_path / "new.json"
     old.write_text(run("estimate", "-m", "resnet50", "--offline", "-o", "json").out, encoding="utf-8")

@@ -104,3 +104,28 @@ def test_two_plans_without_a_choice_say_so() -> None:
 def test_what_is_no_plan_is_refused(record: Any) -> None:
     with pytest.raises(InputError):
         compare(record if isinstance(record, dict) else {"schema_version": 1, "estimates": [1]}, plan(A))
+
+
+def dated(row: dict[str, Any], day: str) -> dict[str, Any]:
+    return {**row, "price_as_of": day}
+
+
+def test_rows_that_one_plan_does_not_show_have_not_come_or_gone() -> None:
+    whole = {**plan(dated(A, "2026-11-05"), dated(B, "2026-10-01")), "ranked_count": 2, "prices_as_of": "2026-10-01"}
+    first = {**plan(dated(A, "2026-11-05")), "ranked_count": 2, "prices_as_of": "2026-11-05"}
+    for old, new in ((whole, first), (first, whole)):
+        difference = compare(old, new)
+        assert (difference.appeared, difference.gone, difference.versions) == ((), (), ())
+        assert moved(difference.rows) == []
+        assert difference.cut_off == 1
+
+
+def test_a_row_that_a_whole_plan_has_no_more_is_gone() -> None:
+    difference = compare({**plan(A, B), "ranked_count": 2}, {**plan(A), "ranked_count": 1})
+    assert [row["name"] for row in difference.gone] == ["b"]
+    assert difference.cut_off == 0
+
+
+def test_prices_seen_on_another_day_are_another_version() -> None:
+    difference = compare(plan(dated(A, "2026-11-05")), plan(dated(A, "2026-11-20")))
+    assert [tuple(change) for change in difference.versions] == [("prices_as_of", "2026-11-05", "2026-11-20")]
