@@ -153,6 +153,7 @@ def _record(difference: PlanDiff, old: dict[str, Any], new: dict[str, Any]) -> d
         ],
         "appeared": [{name: row.get(name) for name in _KEPT} for row in difference.appeared],
         "gone": [{name: row.get(name) for name in _KEPT} for row in difference.gone],
+        "cut_off": difference.cut_off,
     }
 
 
@@ -179,6 +180,8 @@ def _lines(difference: PlanDiff, max_rows: int) -> list[str]:
             lines += ["", *textwrap.wrap(f"{title}: {'; '.join(named)}{more}.", width)]
     if not (changed or difference.inputs or difference.versions or difference.appeared or difference.gone):
         lines.append("Nothing else moved.")
+    if difference.cut_off:
+        lines += ["", *textwrap.wrap(f"Rows that -n cut off in one of the plans: {difference.cut_off:,}.", width)]
     return lines
 
 
