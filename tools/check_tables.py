@@ -40,7 +40,7 @@ HAND_WRITTEN = (
     HandWritten(
         "planner/data/datasets.csv",
         ("name",),
-        ("samples", "validation_samples", "bytes", "tokens", "usual_epochs"),
+        ("samples", "validation_samples", "bytes", "tokens", "image_size", "usual_epochs"),
         ("source",),
     ),
     HandWritten("planner/data/electricity.csv", ("country",), ("usd_per_kwh",), ("source",), ("as_of",)),

@@ -74,5 +74,26 @@ def _of_the_experiment(experiment: Experiment) -> Iterator[str]:
             f"--grad-accum-steps {steps} makes a step {steps} times as long for {steps} times the samples: "
             "a script's default for many GPUs is too much for one"
         )
+    yield from _enlarged(experiment)
     if experiment.workload.task == _WHOLE_VOLUMES:
         yield "validation on whole volumes can need more memory than training on patches"
+
+
+def _enlarged(experiment: Experiment) -> Iterator[str]:
+    """Small pictures on a model of large ones are work for nothing, unless its size was asked for."""
+    workload, data = experiment.workload, experiment.dataset
+    if data is None or data.image_size is None or workload.image_size is None:
+        return
+    if data.image_size >= workload.image_size or not any("(--img-size)" in text for text in experiment.assumptions):
+        return
+    from planner.workloads.resize import size_nearest
+
+    own, size = f"{data.image_size} x {data.image_size}", f"{workload.image_size} x {workload.image_size}"
+    fitting = size_nearest(workload, data.image_size)
+    smaller = fitting is not None and fitting < workload.image_size
+    advice = (
+        f"--img-size {fitting} trains them as they are"
+        if fitting == data.image_size
+        else f"--img-size {fitting} is nearer"
+    )
+    yield f"the images of {data.name} are {own}, enlarged to {size} here" + (f": {advice}" if smaller else "")

@@ -21,7 +21,8 @@ class Dataset(NamedTuple):
     """A data set; ``decode`` is the class of work one sample costs on the CPU (none, text, jpeg, audio, volume).
 
     ``samples`` counts the training split's images, questions, sentence pairs ...; documents where ``tokens`` counts
-    the usual tokenizer's tokens. ``usual_epochs`` is what the source's recipe trains. Unknown is None.
+    the usual tokenizer's tokens. ``usual_epochs`` is what the source's recipe trains;
+    ``image_size`` the pixels a side of images that are all square and as large. Unknown is None.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Dataset(NamedTuple):
     decode: str
     usual_epochs: float | None
     source: str
+    image_size: int | None = None
 
     def samples_for(self, seq_length: int | None) -> float:
         """Samples of one epoch for a model of that sequence length; a corpus is cut into sequences."""
@@ -86,4 +88,5 @@ def _dataset(row: dict[str, str]) -> Dataset:
         decode=row["decode"],
         usual_epochs=float(row["usual_epochs"]) if row["usual_epochs"] else None,
         source=row["source"],
+        image_size=int(row["image_size"]) if row["image_size"] else None,
     )

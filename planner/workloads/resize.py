@@ -35,6 +35,14 @@ def at_image_size(workload: Workload, image_size: int) -> Workload:
     return mixed._replace(name=name, image_size=image_size)
 
 
+def size_nearest(workload: Workload, image_size: int) -> int | None:
+    """The smallest image size that the model is known at, and as large as ``image_size`` at least; None for none."""
+    sizes = [row.image_size for row in recorded_variants(_base_name(workload)) if row.image_size is not None]
+    if sizes and min(sizes) <= image_size <= max(sizes):
+        return image_size
+    return min((size for size in sizes if size > image_size), default=None)
+
+
 def at_seq_length(workload: Workload, seq_length: int) -> Workload:
     """The workload on sequences of ``seq_length`` tokens.
 

@@ -76,3 +76,24 @@ def test_accumulation_and_whole_volumes_are_said_of_the_experiment() -> None:
     volumes = RESNET._replace(workload=RESNET.workload._replace(task="volume segmentation"))
     (sentence,) = cautions(volumes, [], None)
     assert "validation" in sentence
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "advice"),
+    [
+        ("resnet18", "cifar10", "--img-size 32 trains them as they are"),
+        ("vgg16", "mnist", "--img-size 32 is nearer"),
+        ("vit_b_16", "cifar100", "enlarged to 224 x 224 here"),
+    ],
+)
+def test_small_images_on_a_model_of_large_ones_are_said_with_the_flag(model: str, data: str, advice: str) -> None:
+    enlarged = resolve_experiment(ExperimentRequest(model, dataset=data, epochs=1))
+    (sentence,) = cautions(enlarged, [], None)
+    assert sentence.endswith(advice)
+    asked = resolve_experiment(ExperimentRequest(model, dataset=data, epochs=1, image_size=224))
+    assert list(cautions(asked, [], None)) == []
+
+
+def test_images_of_the_models_size_are_not_spoken_of() -> None:
+    own = resolve_experiment(ExperimentRequest("resnet18-cifar", dataset="cifar10", epochs=1))
+    assert list(cautions(own, [], None)) == []
