@@ -14,7 +14,7 @@ class Experiment(NamedTuple):
 
     ``tries`` runs are started and the last one counts; the others are given up after ``pilot_epochs`` (None: at their
     end). ``four_bit_weights`` keeps frozen weights in 4 bits (QLoRA). ``assumptions`` has a sentence for every default
-    that was taken rather than given.
+    that was taken rather than given. ``tokens`` or ``steps`` is how much was asked for where it was not epochs.
     """
 
     workload: Workload
@@ -39,3 +39,5 @@ class Experiment(NamedTuple):
     pilot_epochs: float | None = None
     assumptions: tuple[str, ...] = ()
     four_bit_weights: bool = False
+    tokens: float | None = None
+    steps: float | None = None

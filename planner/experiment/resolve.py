@@ -110,6 +110,8 @@ def resolve_experiment(request: ExperimentRequest) -> Experiment:
         pilot_epochs=request.pilot_epochs,
         assumptions=tuple(assumptions),
         four_bit_weights=request.four_bit_weights,
+        tokens=request.tokens,
+        steps=request.steps,
     )
 
 

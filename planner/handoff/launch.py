@@ -94,7 +94,7 @@ def heading(row: Launch) -> list[str]:
     place = place_of_offer(estimate.region, estimate.zone)
     words = [f"{where} ({machine_words(row.candidate)})", *([place] if place else [])]
     words.append(PURCHASE_WORDS.get(estimate.purchase, estimate.purchase.replace("_", " ")))
-    lines = [describe(row.experiment), ", ".join(words), _expected(row)]
+    lines = [describe(row.experiment), ", ".join(words), _expected(row), *_beside(row.experiment)]
     if estimate.stack not in ("cuda", "rocm", "mps", "cpu"):
         lines.append(f"The training code must be ported to {estimate.stack} first.")
     lines.append(
@@ -117,19 +117,65 @@ def _expected(row: Launch) -> str:
 
 
 def script_arguments(row: Launch) -> str:
-    """The experiment as arguments of a training script, in the spelling most scripts have."""
+    """The experiment as arguments of a training script, as gpuplanner spells them: all that the plan rests on."""
     experiment, estimate = row.experiment, row.estimate
-    words = ["--model", experiment.workload.name, "--epochs", f"{experiment.epochs:g}"]
+    workload = experiment.workload
+    words = ["--model", workload.name, *_amount(experiment)]
     for flag, value in (
         ("--batch-size", estimate.batch_size_per_gpu),
+        ("--global-batch-size", experiment.global_batch_size),
         ("--grad-accum-steps", estimate.grad_accum_steps),
         ("--precision", estimate.precision),
         ("--optimizer", experiment.optimizer),
+        ("--img-size", workload.image_size),
+        ("--seq-length", workload.seq_length),
+        ("--zero", experiment.zero_stage or None),
         ("--lora-rank", experiment.lora_rank),
+        ("--workers", experiment.workers),
     ):
         if value is not None:
             words += [flag, str(value)]
+    for flag, is_set in (
+        ("--load-in-4bit", experiment.four_bit_weights),
+        ("--grad-ckpt", experiment.grad_checkpointing),
+        ("--compile", experiment.compiled),
+        ("--channels-last", experiment.channels_last),
+    ):
+        if is_set:
+            words.append(flag)
     return shlex.join(words)
+
+
+def _amount(experiment: Experiment) -> list[str]:
+    """How much is trained, in the unit it was asked in, on which data where they are not the model's usual ones."""
+    if experiment.tokens is not None:
+        words = ["--tokens", _whole(experiment.tokens)]
+    elif experiment.steps is not None:
+        words = ["--steps", _whole(experiment.steps)]
+    else:
+        words = ["--epochs", _whole(experiment.epochs)]
+        if experiment.dataset is None:
+            words += ["--samples", _whole(experiment.samples_per_epoch)]
+    if experiment.resume_epoch:
+        words += ["--resume-epoch", _whole(experiment.resume_epoch)]
+    if experiment.dataset is not None and experiment.dataset.name != experiment.workload.default_dataset:
+        words += ["--dataset", experiment.dataset.name]
+    return words
+
+
+def _whole(value: float) -> str:
+    return str(int(value)) if value == int(value) else repr(value)
+
+
+def _beside(experiment: Experiment) -> list[str]:
+    """What the figures rest on that no argument of a script says."""
+    lines = []
+    if experiment.tuned:
+        lines.append("Expected of a vendor's tuned training script (--tuned).")
+    if experiment.tries > 1:
+        pilot = f" --pilot-epochs {experiment.pilot_epochs:g}" if experiment.pilot_epochs is not None else ""
+        lines.append(f"Expected of {experiment.tries} tries, of which this is one (--tries {experiment.tries}{pilot}).")
+    return lines
 
 
 def script_name() -> str:

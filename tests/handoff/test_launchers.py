@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,13 @@ import pytest
 import yaml
 
 from planner.errors import InputError
+from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.handoff.formats import FORMATS
-from planner.handoff.launch import EDIT, Launch, launch
+from planner.handoff.launch import EDIT, Launch, launch, script_arguments
 from planner.handoff.names import DSTACK_BACKENDS, SKYPILOT_CLOUDS
 from planner.hardware.catalog import accelerators
 from planner.hardware.tables import read_rows
-from planner.plan.pick import Choice
+from planner.plan.pick import Choice, pick
 from planner.plan.planning import answer
 from planner.plan.question import Question
 from planner.plan.world import World
@@ -185,3 +188,50 @@ def test_clouds_are_those_of_the_stored_schemas() -> None:
     skypilot = json.dumps(_schema("skypilot"))
     assert all(f"{cloud}" in skypilot for cloud in SKYPILOT_CLOUDS.values())
     assert set(DSTACK_BACKENDS.values()) <= set(_schema("dstack")["$defs"]["BackendType"]["enum"])
+
+
+def test_the_arguments_say_all_that_the_plan_rests_on(world: World) -> None:
+    request = ExperimentRequest(
+        "llama-3-8b", tokens=1e9, seq_length=4096, zero_stage=3, grad_checkpointing=True, compiled=True, workers=7
+    )
+    words = _arguments(request, world, "H100:8")
+    assert words[:4] == ["--model", "llama-3-8b", "--tokens", "1000000000"]
+    assert {"--zero 3", "--seq-length 4096", "--workers 7"} <= {" ".join(pair) for pair in pairwise(words)}
+    assert {"--grad-ckpt", "--compile"} <= set(words)
+    assert "--epochs" not in words
+
+    adapters = ExperimentRequest("llama-3-8b", steps=500, lora_rank=16, four_bit_weights=True)
+    words = _arguments(adapters, world, "H100:8")
+    assert words[2:4] == ["--steps", "500"]
+    assert words[words.index("--lora-rank") + 1] == "16"
+    assert "--load-in-4bit" in words
+
+    images = ExperimentRequest(
+        "resnet50", epochs=90.5, resume_epoch=30, samples=12_345, image_size=160, channels_last=True
+    )
+    words = _arguments(images, world, "H100:8")
+    assert words[2:8] == ["--epochs", "90.5", "--samples", "12345", "--resume-epoch", "30"]
+    assert words[words.index("--img-size") + 1] == "160"
+    assert "--channels-last" in words
+    assert _arguments(ExperimentRequest("resnet50", dataset="cifar10", epochs=1), world, "H100:8")[4:6] == [
+        "--dataset",
+        "cifar10",
+    ]
+
+
+def test_what_is_no_argument_stands_in_the_heading(world: World) -> None:
+    row = _launch(ExperimentRequest("resnet50", epochs=90, tuned=True, tries=3, pilot_epochs=5), world, "H100:8")
+    for name in FORMATS:
+        if name != "dstack":
+            assert "# Expected of a vendor's tuned training script (--tuned).\n" in FORMATS[name](row)
+            assert "(--tries 3 --pilot-epochs 5)" in FORMATS[name](row)
+
+
+def _launch(request: ExperimentRequest, world: World, on: str) -> Launch:
+    experiment = resolve_experiment(request)
+    answered = answer(experiment, Question(where=("cluster",), gpus=on, max_price_age_days=10_000), world, NOW)
+    return launch(experiment, pick(answered, world.providers(), on, None), NOW)
+
+
+def _arguments(request: ExperimentRequest, world: World, on: str) -> list[str]:
+    return shlex.split(script_arguments(_launch(request, world, on)))
