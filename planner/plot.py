@@ -52,7 +52,14 @@ def plot(
     axis = f"{'':>{margin}} └{'─' * width}"
     middle, last = f"{end / 2:g}", f"{end:g} {unit}"
     labels = "0" + middle.center(width - 1 - len(last)) + last
-    legend = "   ".join(f"{line.mark} {line.label}" for line in lines)
-    if points:
-        legend += "   ◆ break-even"
-    return [*drawn, axis, f"{'':>{margin}}  {labels}", f"{'':>{margin}}  {legend}"]
+    entries = [f"{line.mark} {line.label}" for line in lines] + (["◆ break-even"] if points else [])
+    return [*drawn, axis, *(f"{'':>{margin}}  {line}" for line in (labels, *_legend(entries, width)))]
+
+
+def _legend(entries: Sequence[str], width: int) -> list[str]:
+    """The entries beside each other, in as many lines as the chart's width asks for."""
+    rows = [entries[0]]
+    for entry in entries[1:]:
+        longer = f"{rows[-1]}   {entry}"
+        rows = [*rows[:-1], longer] if len(longer) <= width else [*rows, entry]
+    return rows

@@ -33,11 +33,11 @@ examples:
   gpuplanner backtest measurements.csv.gz --anchor 'RTX 3090' -o json
 """
 _COLUMNS = (
-    Column("group", width=44),
+    Column("group", width=44, least=16),
     Column("rows", "right"),
     Column("predicted", "right"),
     Column("median %", "right"),
-    Column("mean %", "right"),
+    Column("mean %", "right", drop=1),
     Column("P90 %", "right"),
     Column("bias", "right"),
     Column("cover %", "right"),

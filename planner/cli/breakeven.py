@@ -96,7 +96,8 @@ def terms_of(arguments: argparse.Namespace) -> Terms:
 
 def lines(experiment: Experiment, found: BuyOrRent, currency: Currency, *, as_markdown: bool) -> list[str]:
     width, color = (10_000, False) if as_markdown else (terminal_width(), use_color())
-    text = [f"# {describe(experiment)}" if as_markdown else styled(describe(experiment), "bold", color)]
+    title = describe(experiment)
+    text = [f"# {title}"] if as_markdown else [styled(line, "bold", color) for line in textwrap.wrap(title, width)]
     text += [*textwrap.wrap(f"Assumed: {'; '.join((*experiment.assumptions, *found.assumptions))}.", width), ""]
     text += [*(styled(line, "bold", color) for line in textwrap.wrap(verdict(found, currency.show), width)), ""]
     text += _shown(*_purchases(found, currency), as_markdown, color)
@@ -108,7 +109,8 @@ def lines(experiment: Experiment, found: BuyOrRent, currency: Currency, *, as_ma
             *money_plot(found, currency.show, width=max(40, min(96, terminal_width() - 16))),
             "",
         ]
-        text += [f"Months until {found.bought[0].purchase.name} pays against {found.rents[0].words}:"]
+        question = f"Months until {found.bought[0].purchase.name} pays against {found.rents[0].words}:"
+        text += textwrap.wrap(question, width)
         text += _shown(*_sensitivity(found), as_markdown, color)
     return text
 
@@ -119,9 +121,10 @@ def _shown(columns: Sequence[Column], cells: Sequence[Sequence[str]], as_markdow
 
 def _purchases(found: BuyOrRent, currency: Currency) -> tuple[list[Column], list[list[str]]]:
     columns = [
-        Column("buy", width=18), Column("price", "right"), Column("seen", "right"), Column("samples/s", "right"),
-        Column("a run", "right"), Column("kWh", "right"), Column("electr.", "right"), Column("h/week", "right"),
-        Column("pays from", "right"), Column("resold", "right"), Column(f"{found.terms.months:g} mo", "right"),
+        Column("buy", width=18, least=14), Column("price", "right"), Column("seen", "right", drop=4),
+        Column("samples/s", "right", least=16), Column("a run", "right"), Column("kWh", "right", drop=3),
+        Column("electr.", "right", drop=2), Column("h/week", "right", drop=1), Column("pays from", "right"),
+        Column("resold", "right"), Column(f"{found.terms.months:g} mo", "right"),
     ]  # fmt: skip
     return columns, [_purchase_cells(one, currency) for one in found.bought]
 

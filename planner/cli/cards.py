@@ -24,18 +24,18 @@ from planner.profiler.this_machine import find_this_machine, store_path
 from planner.units import GIB, UNKNOWN, format_bytes, format_rate
 
 _COLUMNS = (
-    Column("card", width=22),
+    Column("card", width=22, least=14),
     Column("price", "right"),
     Column("is", width=8),
-    Column("seen", "right"),
-    Column("used", "right"),
+    Column("seen", "right", drop=5),
+    Column("used", "right", drop=4),
     Column("GiB", "right"),
-    Column("needs", "right"),
-    Column("batch", "right"),
+    Column("needs", "right", drop=2),
+    Column("batch", "right", drop=3),
     Column("samples/s", "right"),
     Column("per $1000", "right"),
-    Column("per kWh", "right"),
-    Column("ev", width=18),
+    Column("samples/kWh", "right"),
+    Column("ev", width=18, least=12, drop=1),
 )
 
 
@@ -105,7 +105,7 @@ def _notes(shown: list[Bought]) -> list[str]:
     sources = dict.fromkeys(one.purchase.card.source for one in shown)
     text = (
         "by samples/s for a dollar of the card, best first; shop: seen in shops, launch: the price when it came out; "
-        f"per kWh: samples at the wall, host included. Prices: {'; '.join(sources)}."
+        f"samples/kWh: at the wall, host included. Prices: {'; '.join(sources)}."
     )
     return textwrap.wrap(text, terminal_width())
 

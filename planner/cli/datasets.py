@@ -12,12 +12,12 @@ from planner.workloads.datasets import Dataset, dataset, datasets
 
 _COLUMNS = (
     Column("data set", width=24),
-    Column("task", width=24),
+    Column("task", width=24, least=10),
     Column("samples", "right"),
-    Column("validation", "right"),
+    Column("validation", "right", drop=2),
     Column("tokens", "right"),
     Column("size", "right"),
-    Column("decode"),
+    Column("decode", drop=1),
     Column("epochs", "right"),
 )
 

@@ -82,8 +82,8 @@ def decision_lines(shown: Shown, currency: Currency, *, as_markdown: bool, color
 
 def _front_table(shown: Shown, currency: Currency) -> tuple[list[Column], list[list[str]]]:
     columns = [
-        Column("machine", width=22), Column("where", width=26), Column("GPUs", width=20), Column("buy"),
-        Column("time", "right"), Column("cost", "right"), Column("an hour sooner", "right"),
+        Column("machine", width=22, least=14), Column("where", width=26, least=12), Column("GPUs", width=20, least=10),
+        Column("buy"), Column("time", "right"), Column("cost", "right"), Column("an hour sooner", "right"),
     ]  # fmt: skip
     cells = [
         [
@@ -97,7 +97,7 @@ def _front_table(shown: Shown, currency: Currency) -> tuple[list[Column], list[l
 
 def _compared_table(shown: Shown, currency: Currency) -> tuple[list[Column], list[list[str]]]:
     rows = shown.compared
-    columns = [Column("", width=30), *(Column(f"#{row.rank}", "right", width=26) for row in rows)]
+    columns = [Column("", width=30, least=14), *(Column(f"#{row.rank}", "right", width=26, least=10) for row in rows)]
     if not rows:
         return columns, []
     cells = [[name, *(text(row) for row in rows)] for name, text in _FACTS]

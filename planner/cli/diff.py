@@ -41,7 +41,7 @@ examples:
 _COLUMNS = (
     Column("way to run", width=46, least=20),
     Column("rank", "right"),
-    Column("$/h", "right"),
+    Column("$/h", "right", drop=1),
     Column("time", "right"),
     Column("cost", "right"),
     Column("cost moved", "right"),

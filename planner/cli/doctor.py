@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 import platform
 import sys
+import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from datetime import date
 from importlib import metadata
+from typing import Literal
 
 from planner import __version__
-from planner.cli.table import styled, use_color
+from planner.cli.listing import write_json_record
+from planner.cli.table import styled, terminal_width, use_color
 from planner.errors import InputError, PlannerError
 from planner.hardware.catalog import accelerators
 from planner.plan.config import config_path, load_config
@@ -21,9 +25,10 @@ from planner.profiler.this_machine import cache_directory, find_this_machine, st
 from planner.units import format_bytes
 from planner.workloads.catalog import model_index
 from planner.workloads.datasets import datasets
-from pricing.age import age_days
+from pricing.age import SPOT_STALE_AFTER_DAYS, STALE_AFTER_DAYS, age_days, is_stale
 from pricing.catalog import open_catalog
 from pricing.errors import PricingError
+from pricing.sanity import PURCHASES
 
 _REQUIRED = ("textual", "boto3", "pydantic", "httpx", "stamina", "platformdirs", "shtab")
 _OPTIONAL = {
@@ -32,40 +37,53 @@ _OPTIONAL = {
     "google-auth": "GCP prices with a service account's key file (pip install 'gpuplanner[gcp]')",
 }
 _LABEL_WIDTH = 13
+Status = Literal["ok", "FAIL", "old", "-"]
+Finding = tuple[Status, str, str]
+"""(status, what, text); '-' is for what is merely absent."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="format (table)")
     parser.epilog = "exit status: 0 when everything needed is there, 1 when something is missing or cannot be read"
 
 
 def run(arguments: argparse.Namespace) -> int:
     color = use_color()
-    healthy = True
-    for ok, label, text in _findings():
-        healthy = healthy and ok is not False
-        mark = {True: "ok", False: "FAIL", None: "-"}[ok]
-        sys.stdout.write(f"{styled(f'{mark:4}', 'plain' if ok else 'warn', color)} {label:{_LABEL_WIDTH}} {text}\n")
+    findings = []
+    for status, label, text in _findings():
+        findings.append({"status": status, "what": label, "text": text})
+        if arguments.output == "table":
+            head = f"{styled(f'{status:4}', 'plain' if status == 'ok' else 'warn', color)} {label:{_LABEL_WIDTH}} "
+            sys.stdout.write(head + _hanging(text, 6 + _LABEL_WIDTH) + "\n")
+    healthy = all(row["status"] != "FAIL" for row in findings)
+    if arguments.output == "json":
+        write_json_record({"healthy": healthy, "findings": findings})
     return 0 if healthy else PlannerError.exit_code
 
 
-def _findings() -> Iterator[tuple[bool | None, str, str]]:
-    """(fine, what, text); fine is None for what is merely absent."""
+def _hanging(text: str, indent: int) -> str:
+    """Lines as wide as the terminal beside what stands left of them; a path stays in one piece."""
+    lines = textwrap.wrap(text, max(24, terminal_width() - indent), break_long_words=False, break_on_hyphens=False)
+    return f"\n{' ' * indent}".join(lines)
+
+
+def _findings() -> Iterator[Finding]:
     yield (
-        True,
+        "ok",
         "gpuplanner",
         f"{__version__}, Python {platform.python_version()} on {platform.system()} {platform.machine()}",
     )
     for package in _REQUIRED:
         version = _version(package)
-        yield version is not None, package, version or "not installed: run pip install gpuplanner again"
+        yield "ok" if version else "FAIL", package, version or "not installed: run pip install gpuplanner again"
     for package, purpose in _OPTIONAL.items():
         version = _version(package)
-        yield (True if version else None), package, version or f"not installed; needed only for {purpose}"
+        yield "ok" if version else "-", package, version or f"not installed; needed only for {purpose}"
     yield from _machine()
     yield _config()
     yield from _prices()
     yield (
-        True,
+        "ok",
         "tables",
         f"{len(accelerators())} accelerators, {len(model_index())} models, {len(datasets())} data sets",
     )
@@ -78,25 +96,25 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _machine() -> Iterator[tuple[bool | None, str, str]]:
+def _machine() -> Iterator[Finding]:
     local = find_this_machine()
     machine = local.machine
     device = (
         f"{machine.num_gpus:g} x {machine.accelerator.name}" if machine.num_gpus else "no GPU found, trains on the CPU"
     )
     cpu = machine.cpu.name if machine.cpu else "unknown CPU"
-    yield True, "this machine", f"{local.place}: {device}"
-    yield True, "", f"{cpu}, {machine.vcpus:g} vCPUs, {format_bytes(machine.ram_bytes)} of memory"
+    yield "ok", "this machine", f"{local.place}: {device}"
+    yield "ok", "", f"{cpu}, {machine.vcpus:g} vCPUs, {format_bytes(machine.ram_bytes)} of memory"
     looked = quick_look(cache_directory(), wait_s=None)
     full = full_look(looked)
     for note in (*local.notes, *full.sentences):
-        yield None, "", note
+        yield "-", "", note
     for number, detail in enumerate(full.details):
-        yield True, "", f"GPU {number}: {_gpu_words(detail)}"
+        yield "ok", "", f"GPU {number}: {_gpu_words(detail)}"
     if full.disk:
-        yield True, "", f"disk: {full.disk}"
+        yield "ok", "", f"disk: {full.disk}"
     directory = cache_directory()
-    yield None, "cache", f"{directory}" if directory else "no directory for it: nothing is cached"
+    yield "-", "cache", f"{directory}" if directory else "no directory for it: nothing is cached"
 
 
 def _gpu_words(detail: GpuDetail) -> str:
@@ -115,28 +133,35 @@ def _gpu_words(detail: GpuDetail) -> str:
     return ", ".join(words) or "the driver says no more"
 
 
-def _config() -> tuple[bool, str, str]:
+def _config() -> Finding:
     path = config_path()
     try:
         config = load_config()
     except InputError as error:
-        return False, "config", str(error)
+        return "FAIL", "config", str(error)
     found = f"{len(config.machines)} own machines" if path.is_file() else "none, the defaults hold"
-    return True, "config", f"{path} ({found})"
+    return "ok", "config", f"{path} ({found})"
 
 
-def _prices() -> Iterator[tuple[bool, str, str]]:
+def _prices() -> Iterator[Finding]:
     try:
         catalog = open_catalog(store=store_path())
         sources = catalog.sources()
+        offers = catalog.offers(PURCHASES)
     except PricingError as error:
-        yield False, "prices", str(error)
+        yield "FAIL", "prices", str(error)
         return
     today = date.today()
-    yield True, "prices", f"{sum(source.offers for source in sources):,} offers in {catalog.path}"
+    old = Counter(offer.price_source for offer in offers if is_stale(offer.purchase, offer.price_as_of, today))
+    yield "ok", "prices", f"{sum(source.offers for source in sources):,} offers in {catalog.path}"
     for notice in catalog.notices:
-        yield False, "", notice
+        yield "FAIL", "", notice
     for source in sources:
         if source.offers:
             age = f"{source.oldest} to {source.newest}, newest {age_days(source.newest, today)} days old"
-            yield True, "", f"{source.offers:>6,}  {source.name}: {age}"
+            count = f", {old[source.name]:,} old" if 0 < old[source.name] < source.offers else ""
+            status: Status = "old" if old[source.name] else "ok"
+            yield status, "", f"{source.offers:>6,}  {source.name}: {age}{count}"
+    if old:
+        limits = f"spot after {SPOT_STALE_AFTER_DAYS} days, others after {STALE_AFTER_DAYS}"
+        yield "old", "", f"{old.total():,} prices are old ({limits}): gpuplanner prices refresh"

@@ -16,16 +16,16 @@ from planner.values import positive, up_to, whole
 
 _COLUMNS = (
     Column("key", width=24),
-    Column("name", width=30),
-    Column("arch.", width=13),
+    Column("name", width=30, least=14),
+    Column("arch.", width=13, drop=3),
     Column("GiB", "right"),
     Column("GB/s", "right"),
     Column("fp32", "right"),
-    Column("tf32", "right"),
+    Column("tf32", "right", drop=1),
     Column("bf16", "right"),
     Column("fp16", "right"),
     Column("W", "right"),
-    Column("stack"),
+    Column("stack", drop=2),
 )
 _WHAT = "accelerators; dense TFLOP/s, matrix rates with fp32 accumulation"
 

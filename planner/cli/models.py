@@ -21,14 +21,14 @@ from planner.workloads.catalog import (
 )
 
 _COLUMNS = (
-    Column("model", width=34),
-    Column("task", width=22),
+    Column("model", width=34, least=20),
+    Column("task", width=22, least=10),
     Column("params", "right"),
     Column("fwd FLOPs", "right"),
     Column("act./sample", "right"),
     Column("input", "right"),
-    Column("batch", "right"),
-    Column("data set", width=20),
+    Column("batch", "right", drop=1),
+    Column("data set", width=20, least=10, drop=2),
 )
 
 

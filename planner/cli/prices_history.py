@@ -64,8 +64,8 @@ def change_columns() -> tuple[Column, ...]:
     return (
         Column("seen"),
         Column("provider", width=10),
-        Column("machine", width=26),
-        Column("region or zone", width=18),
+        Column("machine", width=26, least=16),
+        Column("where", width=18, least=10),
         Column("buy", width=12),
         Column("was $/h", "right"),
         Column("is $/h", "right"),

@@ -25,16 +25,16 @@ from pricing.sanity import PURCHASES
 
 _COLUMNS = (
     Column("provider", width=10),
-    Column("machine", width=26),
-    Column("region or zone", width=18),
+    Column("machine", width=26, least=14),
+    Column("where", width=18, least=10),
     Column("buy", width=12),
     Column("$/h", "right"),
-    Column("$/GPU-h", "right"),
-    Column("accelerators", width=24),
-    Column("GiB", "right"),
-    Column("vCPUs", "right"),
+    Column("$/GPU-h", "right", drop=1),
+    Column("devices", width=24, least=9),
+    Column("GiB", "right", drop=3),
+    Column("vCPUs", "right", drop=4),
     Column("seen"),
-    Column("flags", width=40),
+    Column("flags", width=40, least=12, drop=2),
 )
 Row = tuple[Offer, InstanceType]
 

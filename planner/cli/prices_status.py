@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import textwrap
 from collections import Counter
 from datetime import date
 from typing import Any
 
 from planner.cli.listing import SCHEMA_VERSION, write_records
 from planner.cli.prices_catalog import as_planner_error, opened_catalog, say
-from planner.cli.table import Column, markdown, render, use_color
+from planner.cli.table import Column, markdown, render, terminal_width, use_color
 from planner.profiler.this_machine import store_path
 from planner.units import UNKNOWN
 from pricing.age import SPOT_STALE_AFTER_DAYS, STALE_AFTER_DAYS, age_days, is_stale
@@ -21,18 +22,18 @@ from pricing.sanity import PURCHASES
 from pricing.store import Reading, open_store
 
 _SOURCES = (
-    Column("source", width=60),
+    Column("source", width=60, least=20),
     Column("offers", "right"),
     Column("oldest"),
     Column("newest"),
     Column("days old", "right"),
 )
 _READINGS = (
-    Column("feed", width=26),
-    Column("region", width=18),
+    Column("feed", width=26, least=14),
+    Column("region", width=18, least=10),
     Column("offers", "right"),
     Column("last read"),
-    Column("problem", width=100),
+    Column("last failure"),
 )
 
 
@@ -86,20 +87,34 @@ def _write_words(
     def table(columns: tuple[Column, ...], cells: list[tuple[str, ...]]) -> list[str]:
         return markdown(columns, cells) if output == "markdown" else render(columns, cells, color=use_color())
 
+    def wrapped(text: str) -> list[str]:
+        """As wide as the terminal; a path stays in one piece."""
+        if output == "markdown":
+            return [text]
+        return textwrap.wrap(
+            text, terminal_width(), subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+        )
+
     total = sum(source.offers for source in sources)
     lines = [
-        f"{total:,} offers in {catalog.path}",
-        f"{stale:,} of them are old: spot after {SPOT_STALE_AFTER_DAYS} days, others after {STALE_AFTER_DAYS}",
+        *wrapped(f"{total:,} offers in {catalog.path}"),
+        *wrapped(
+            f"{stale:,} of them are old: spot after {SPOT_STALE_AFTER_DAYS} days, others after {STALE_AFTER_DAYS}"
+        ),
         "",
         *table(_SOURCES, [_source_cells(source, today) for source in sources]),
         "",
     ]
     if readings:
         lines += [*table(_READINGS, [_reading_cells(reading) for reading in readings]), ""]
+        for reading in readings:
+            if reading.problem:
+                lines += wrapped(f"- {reading.feed}, {reading.region or 'all'}: {reading.problem}")
     else:
         lines += ["nothing was refreshed on this machine yet: gpuplanner prices refresh", ""]
     lines.append(f"{reasons.total():,} prices set apart, never ranked")
-    lines += [f"  {count:,}: {reason}" for reason, count in reasons.most_common()]
+    for reason, count in reasons.most_common():
+        lines += wrapped(f"  {count:,}: {reason}")
     sys.stdout.write("\n".join(lines) + "\n")
 
 
@@ -119,7 +134,7 @@ def _reading_cells(reading: Reading) -> tuple[str, ...]:
         reading.region or "all",
         f"{reading.offers:,}",
         reading.read_at[:16].replace("T", " ") or "never",
-        f"{reading.tried_at[:16].replace('T', ' ')}: {reading.problem}" if reading.problem else UNKNOWN,
+        reading.tried_at[:16].replace("T", " ") if reading.problem else UNKNOWN,
     )
 
 

@@ -18,14 +18,14 @@ _RATES = [
     Column("GB/s", "right"),
 ]
 _RUNS = [
-    Column("model"),
-    Column("device"),
+    Column("model", least=14),
+    Column("device", drop=2),
     Column("precision"),
     Column("batch", "right"),
     Column("step", "right"),
     Column("samples/s", "right"),
-    Column("quartiles", "right"),
-    Column("J/step", "right"),
+    Column("quartiles", "right", drop=4),
+    Column("J/step", "right", drop=3),
     Column("kWh/epoch", "right"),
 ]
 # Parts of the rates table in the order in which a reader looks for them.

@@ -19,16 +19,33 @@ from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import describe, resolve_experiment
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.interconnect import Network, network
+from planner.hardware.machine import Machine
 from planner.hardware.selection import resolve_count
+from planner.plan.hint import fitting_flags
 from planner.plan.planning import answer
-from planner.plan.scaling import WORTH_IT, Scale, Scan, counts, node_prices, scan, separate, with_kept_batch
+from planner.plan.scaling import (
+    WORTH_IT,
+    Node,
+    Scale,
+    Scan,
+    cheapest_nodes,
+    counts,
+    machine_of,
+    scan,
+    separate,
+    with_kept_batch,
+)
+from planner.throughput.calibration import load_calibration
 from planner.units import UNKNOWN, format_duration, format_rate
 
 DEFAULT_PER_NODE = 8
 MOST_PER_NODE = 64
 
-_TITLES = (
-    "GPUs", "batch/GPU", "accum.", "global", "samples/s", "time", "speed-up", "eff.", "each adds", "comm.", "cost",
+_COLUMNS = (
+    Column("GPUs", "right"), Column("batch/GPU", "right"), Column("accum.", "right", drop=2),
+    Column("global", "right", drop=1), Column("samples/s", "right"), Column("time", "right"),
+    Column("speed-up", "right"), Column("eff.", "right"), Column("each adds", "right"),
+    Column("comm.", "right", drop=3), Column("cost", "right"),
 )  # fmt: skip
 
 
@@ -48,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--batch", choices=("scaled", "kept"), default="scaled",
         help="the global batch grows with the GPUs up to the largest useful one, or is kept (scaled)",
     )  # fmt: skip
-    group.add_argument("--network", metavar="NAME", help="between nodes: '100 Gb/s Ethernet', '8x 400 Gb/s InfiniBand'")
+    group.add_argument("--network", metavar="NAME", help="between nodes: '100 Gb/s Ethernet', '8x 400 Gb/s InfiniBand' (as rented)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -56,22 +73,32 @@ def run(arguments: argparse.Namespace) -> int:
     currency = parse_currency(arguments.currency)
     device, per_node = _device(arguments.gpus)
     nodes = arguments.num_nodes or 1
-    between = _network(arguments.network, nodes)
+    said = _network(arguments.network, nodes)
     experiment = resolve_experiment(experiment_request(arguments))
     if arguments.batch == "kept":
         experiment = with_kept_batch(experiment)
     asked = question(arguments, now)._replace(gpus=device.key, num_nodes=None)
     answered = answer(experiment, asked, opened_world(arguments), now)
-    prices = node_prices(answered.competition.candidates, device.key)
-    found = scan(experiment, device, counts(per_node, nodes), between, prices, answered.competition.knowledge)
+    candidates = answered.competition.candidates
+    prices = {count: node.usd_per_hour for count, node in cheapest_nodes(candidates, device.key).items()}
+    linked = cheapest_nodes(candidates, device.key, networked=True).get(per_node) if said is None else None
+    between, cluster_usd = (said, None) if linked is None else (linked.network, linked.usd_per_hour)
+    sizes = counts(per_node, nodes)
+    found = scan(experiment, device, sizes, between, prices, answered.competition.knowledge, cluster_usd)
+    notes = sentences(found, arguments.batch)
+    if nodes > 1:
+        notes.append(_network_sentence(between, linked))
+    if found.knee is None:
+        notes += _what_would_fit(experiment, machine_of(device, *sizes[-1], between))
     if arguments.output == "json":
-        json.dump(_record(experiment, device, found, arguments.batch), sys.stdout, indent=1, allow_nan=False)
+        document = _record(experiment, device, found, arguments.batch, notes, between if nodes > 1 else None)
+        json.dump(document, sys.stdout, indent=1, allow_nan=False)
         sys.stdout.write("\n")
     elif arguments.output == "csv":
         _write_csv(found)
     else:
         as_markdown = arguments.output == "markdown"
-        text = _lines(experiment, device, found, arguments.batch, currency, as_markdown=as_markdown)
+        text = _lines(experiment, device, found, notes, currency, as_markdown=as_markdown)
         sys.stdout.write("\n".join(text) + "\n")
     return 0 if found.knee is not None else NothingFitsError.exit_code
 
@@ -93,19 +120,48 @@ def _network(text: str | None, nodes: int) -> Network | None:
     return network(text) if text is not None else None
 
 
+def _network_sentence(between: Network | None, linked: Node | None) -> str:
+    """What the nodes were taken to be connected by, and why."""
+    if between is None or between.bandwidth_bytes_per_s is None:
+        slow = load_calibration().communication["unknown_network_bytes_per_s"]
+        return f"No network between such nodes is known: a slow one of {_gbit_s(slow)} is assumed (--network)."
+    words = between.name if "Gb/s" in between.name else f"{_gbit_s(between.bandwidth_bytes_per_s)} {between.name}"
+    if linked is None:
+        return f"Between nodes it is {words}, as you said."
+    return (
+        f"Between nodes it is {words} of {linked.name}, the cheapest such node whose network is known; its price is "
+        "taken for several nodes (--network)."
+    )
+
+
+def _gbit_s(bytes_per_s: float) -> str:
+    return f"{bytes_per_s * 8 / 1e9:,.0f} Gb/s"
+
+
+def _what_would_fit(experiment: Experiment, machine: Machine) -> list[str]:
+    """The levers with which the largest of the sizes would do."""
+    flags = fitting_flags(experiment, machine)
+    if not flags:
+        return []
+    nodes = f"{machine.num_nodes} nodes of " if machine.num_nodes > 1 else ""
+    return [f"{nodes}{machine.num_gpus} GPUs would do with {' or '.join(flags)}."]
+
+
 def _lines(
-    experiment: Experiment, device: Accelerator, found: Scan, batch: str, currency: Currency, *, as_markdown: bool
+    experiment: Experiment, device: Accelerator, found: Scan, notes: list[str], currency: Currency, *, as_markdown: bool
 ) -> list[str]:
     width, color = (10_000, False) if as_markdown else (terminal_width(), use_color())
     title = f"{describe(experiment)} on {device.name}"
-    text = [f"# {title}" if as_markdown else styled(title, "bold", color), ""]
-    for sentence in sentences(found, batch):
+    lead = [f"# {title}"] if as_markdown else [styled(line, "bold", color) for line in textwrap.wrap(title, width)]
+    text = [*lead, ""]
+    for sentence in notes:
         text += textwrap.wrap(sentence, width)
-    columns = [Column(name, "right") for name in _TITLES]
     cells = [_cells(row, currency) for row in found.rows]
-    text += ["", *(markdown(columns, cells) if as_markdown else render(columns, cells, color=color))]
-    problems = dict.fromkeys(row.problem for row in found.rows if row.problem)
-    return [*text, *(f"- {problem}" for problem in problems)]
+    text += ["", *(markdown(_COLUMNS, cells) if as_markdown else render(_COLUMNS, cells, color=color))]
+    for problem in dict.fromkeys(row.problem for row in found.rows if row.problem):
+        sizes = ", ".join(_size(row) for row in found.rows if row.problem == problem)
+        text += textwrap.wrap(f"- {sizes} GPUs: {problem}", width, subsequent_indent="  ")
+    return text
 
 
 def sentences(found: Scan, batch: str) -> list[str]:
@@ -154,14 +210,17 @@ def _cells(row: Scale, currency: Currency) -> list[str]:
     ]  # fmt: skip
 
 
-def _record(experiment: Experiment, device: Accelerator, found: Scan, batch: str) -> dict[str, Any]:
+def _record(
+    experiment: Experiment, device: Accelerator, found: Scan, batch: str, notes: list[str], network: Network | None
+) -> dict[str, Any]:
     other = separate(found.rows, found.knee) if found.knee is not None else None
     return {
         "schema_version": SCHEMA_VERSION,
         "experiment": experiment_record(experiment),
         "accelerator": device.key,
         "batch": batch,
-        "sentences": sentences(found, batch),
+        "network": network._asdict() if network is not None else None,
+        "sentences": notes,
         "knee": found.knee.devices if found.knee is not None else None,
         "separate": other._asdict() if other is not None else None,
         "rows": [_row_record(row) for row in found.rows],

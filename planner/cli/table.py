@@ -15,12 +15,17 @@ _FALLBACK_SIZE = (100, 24)
 
 
 class Column(NamedTuple):
-    """``width`` is the most a cell may take; longer ones end in an ellipsis. ``least``: how far it may be narrowed."""
+    """``width`` is the most a cell may take; longer ones end in an ellipsis.
+
+    Where the screen is narrow, a column with ``least`` may be narrowed so far, and those of the highest ``drop`` go
+    first; a column without either always stays as it is.
+    """
 
     title: str
     align: Align = "left"
     width: int = 60
     least: int | None = None
+    drop: int = 0
 
 
 def terminal_width() -> int:
@@ -44,7 +49,8 @@ def shorten(text: str, width: int) -> str:
 def render(
     columns: Sequence[Column], rows: Sequence[Sequence[str]], styles: Sequence[Style] = (), *, color: bool = False
 ) -> list[str]:
-    """Lines of the table: a dim header, then the rows, each in its style."""
+    """Lines of the table, as many columns as the terminal has room for: a dim header, then the styled rows."""
+    columns, rows = with_room(columns, rows, terminal_width())
     cells = [[shorten(cell, column.width) for cell, column in zip(row, columns, strict=True)] for row in rows]
     widths = [max([len(column.title), *(len(row[i]) for row in cells)]) for i, column in enumerate(columns)]
     lines = [styled(_line([column.title for column in columns], columns, widths), "dim", color)]
@@ -57,16 +63,30 @@ def render(
 def fitted(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[Column] | None:
     """The columns with those that may be narrowed as wide as the line allows; None where it has no room for all."""
     widths = [
-        max(len(column.title), *(min(len(row[i]), column.width) for row in rows)) for i, column in enumerate(columns)
+        max([len(column.title), *(min(len(row[i]), column.width) for row in rows)]) for i, column in enumerate(columns)
     ]
     excess = sum(widths) + len(columns) - 1 - width
     fitting = []
     for column, needed in zip(columns, widths, strict=True):
-        room = 0 if column.least is None else max(0, needed - column.least)
+        room = 0 if column.least is None else max(0, needed - max(column.least, len(column.title)))
         taken = min(room, max(0, excess))
         excess -= taken
         fitting.append(column._replace(width=needed - taken))
     return fitting if excess <= 0 else None
+
+
+def with_room(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int
+) -> tuple[Sequence[Column], Sequence[Sequence[str]]]:
+    """The columns that a line has room for, narrowed to fit, and their cells; chosen, never clipped."""
+    while True:
+        fitting = fitted(columns, rows, width)
+        droppable = [place for place, column in enumerate(columns) if column.drop]
+        if fitting is not None or not droppable:
+            return fitting or columns, rows
+        gone = max(droppable, key=lambda place: columns[place].drop)
+        columns = [*columns[:gone], *columns[gone + 1 :]]
+        rows = [[*row[:gone], *row[gone + 1 :]] for row in rows]
 
 
 def markdown(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:

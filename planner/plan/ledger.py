@@ -5,7 +5,7 @@ One file of JSON lines that only grows, so that neither two processes nor a cras
     {"kind": "forecast", "id": 7, "made_at": ..., "experiment": {...}, "rows": [{"rank": 1, "accelerator": ...}, ...]}
     {"kind": "outcome", "id": 7, "rank": 1, "samples_per_s": 804.0, "time_s": null, "cost_usd": null, ...}
 
-A line that is not whole is passed over; of several outcomes of one row the last counts.
+A line that is not whole is passed over; of several outcomes of one row the last of each quantity counts.
 """
 
 import json
@@ -122,7 +122,10 @@ def add_outcome(path: Path, entry: Entry, outcome: Outcome) -> None:
 
 
 def read_ledger(path: Path) -> list[Entry]:
-    """Every row of every forecast, oldest first, with its last outcome. Raises InputError for an unreadable file."""
+    """Every row of every forecast, oldest first, with what was last said of each quantity.
+
+    Raises InputError for an unreadable file.
+    """
     entries: dict[tuple[int, int | None], Entry] = {}
     for line in _lines(path):
         try:
@@ -131,7 +134,7 @@ def read_ledger(path: Path) -> list[Entry]:
             if line.get("kind") == "outcome":
                 key = (line["id"], line["rank"])
                 fields = {name: line[name] for name in Outcome._fields}
-                entries[key] = entries[key]._replace(outcome=Outcome(**fields))
+                entries[key] = entries[key]._replace(outcome=_merged(entries[key].outcome, Outcome(**fields)))
         except (KeyError, TypeError):
             continue
     return list(entries.values())
@@ -147,6 +150,18 @@ def _entries(line: dict[str, Any]) -> Iterator[Entry]:
         }
         row = ForecastRow(**{**stored, **intervals})
         yield Entry(line["id"], line["made_at"], line["experiment"], row, row.rank == line["recommended"])
+
+
+def _merged(older: Outcome | None, newer: Outcome) -> Outcome:
+    """The newest of each quantity; ``source`` stays the one of the rate, if there is a rate."""
+    if older is None:
+        return newer
+    if newer.samples_per_s is None and older.samples_per_s is not None:
+        newer = newer._replace(samples_per_s=older.samples_per_s, source=older.source)
+    return newer._replace(
+        time_s=older.time_s if newer.time_s is None else newer.time_s,
+        cost_usd=older.cost_usd if newer.cost_usd is None else newer.cost_usd,
+    )
 
 
 def find_entry(entries: Iterable[Entry], forecast_id: int | None, words: str | None) -> Entry:
@@ -169,7 +184,11 @@ def find_entry(entries: Iterable[Entry], forecast_id: int | None, words: str | N
         if folded in (str(row.rank), row.words.casefold(), row.accelerator.casefold(), _counted(row)):
             return entry
     choices = ", ".join(f"{entry.row.rank} ({entry.row.words})" for entry in rows[:4])
-    raise InputError(f"forecast {number} has no row {words!r}; it has {choices} ...")
+    more = f" and {len(rows) - 4} more" if len(rows) > 4 else ""
+    raise InputError(
+        f"forecast {number} has no row {words!r}; it has {choices}{more} "
+        f"(of the rows that estimate shows at most {ROWS_KEPT} are recorded: narrow them with --gpus)"
+    )
 
 
 def _counted(row: ForecastRow) -> str:

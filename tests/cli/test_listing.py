@@ -50,14 +50,22 @@ def test_doctor_says_what_is_there(run: Run) -> None:
         assert word in result.out
 
 
+def test_doctor_marks_the_sources_whose_prices_are_old(run: Run) -> None:
+    findings = run("doctor", "-o", "json").record["findings"]
+    (lambda_labs,) = (row for row in findings if "Lambda price list" in row["text"])  # last seen in May 2026
+    assert lambda_labs["status"] == "old"
+    assert run("doctor").code == 0, "old prices are prices"
+
+
 def test_doctor_tells_of_damaged_prices(run: Run) -> None:
     store = store_path()
     assert store is not None
     store.parent.mkdir(parents=True, exist_ok=True)
     store.write_bytes(b"SQLite format 3\0" + b"damage" * 1000)
-    result = run("doctor")
-    assert result.code == 1
-    assert any(line.startswith("FAIL") and "prices.sqlite" in line for line in result.out.splitlines())
+    result = run("doctor", "-o", "json")
+    found = result.record
+    assert (result.code, found["healthy"]) == (1, False)
+    assert any(row["status"] == "FAIL" and "prices.sqlite" in row["text"] for row in found["findings"])
     assert not store.exists(), "it was set aside"
 
 

@@ -105,6 +105,18 @@ def test_the_last_outcome_of_a_row_counts(world: World, path: Path) -> None:
     assert outcome == Outcome(20.0, None, None, "2026-11-30T12:00:00+00:00", "said")
 
 
+def test_what_is_said_later_adds_to_what_was_said_before(world: World, path: Path) -> None:
+    record_plan(make_plan(RESNET50, Question(), world, NOW, by_machine=True), path)
+    for said in (
+        outcome_now(NOW, "train.log", 800.0, None, None),
+        outcome_now(NOW, "said", None, 10800.0, 9.0),
+        outcome_now(NOW, "said", None, None, 12.4),
+    ):
+        add_outcome(path, find_entry(read_ledger(path), None, "this machine"), said)
+    outcome = find_entry(read_ledger(path), None, "this machine").outcome
+    assert outcome == Outcome(800.0, 10800.0, 12.4, "2026-11-30T12:00:00+00:00", "train.log")
+
+
 def test_a_line_cut_off_by_a_crash_loses_nothing_else(world: World, path: Path) -> None:
     record_plan(make_plan(RESNET50, Question(), world, NOW, by_machine=True), path)
     whole = read_ledger(path)
