@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from planner.cli.plan_json import SCHEMA_VERSION, estimate_record, plan_record
 from planner.errors import InputError
 from planner.experiment.resolve import resolve_experiment
 from planner.handoff.formats import FORMATS
-from planner.handoff.launch import launch
+from planner.handoff.launch import WRITTEN_BY, launch
 from planner.plan.pick import pick
 from planner.plan.plan import Estimate
 from planner.plan.planning import Answer, answer, numbered, written
@@ -44,11 +45,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=f"also write all inputs, prices and versions, for gpuplanner diff ({_LOCK_NAME})",
     )
+    group.add_argument("--force", action="store_true", help="write over files that are not gpuplanner's own")
 
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.output not in ("table", "json"):
         raise InputError(f"export writes a launch file; -o {arguments.output} has no meaning here (json has)")
+    if not arguments.force:
+        _check_may_write(arguments.file, _is_launch_file)
+        _check_may_write(arguments.lock, _is_lock)
     now = datetime.now().astimezone()
     request = experiment_request(arguments)
     experiment = resolve_experiment(request)
@@ -86,6 +91,30 @@ def _numbered(estimate: Estimate, answered: Answer) -> Estimate:
 
 def _json(record: dict[str, Any]) -> str:
     return json.dumps(record, indent=1, allow_nan=False) + "\n"
+
+
+def _check_may_write(name: str | None, is_ours: Callable[[str], bool]) -> None:
+    """Raise InputError rather than write over what somebody else wrote."""
+    if name is None or not Path(name).is_file():
+        return
+    try:
+        ours = is_ours(Path(name).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        ours = False
+    if not ours:
+        raise InputError(f"{name} is there and was not written by gpuplanner: name another file, or say --force")
+
+
+def _is_launch_file(text: str) -> bool:
+    return not text or any(line.startswith(f"# {WRITTEN_BY} ") for line in text.splitlines())
+
+
+def _is_lock(text: str) -> bool:
+    """Raises ValueError for what is no JSON."""
+    if not text:
+        return True
+    record = json.loads(text)
+    return isinstance(record, dict) and "schema_version" in record and "lock" in record
 
 
 def _write(name: str, text: str) -> None:

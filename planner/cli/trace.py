@@ -43,13 +43,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--python", metavar="PROGRAM", help="the Python you train with (.venv/bin/python)")
     parser.add_argument("--timeout", type=positive, default=600.0, metavar="SECONDS", help="stop it after (600)")
     parser.add_argument("-f", "--file", type=Path, metavar="FILE", help="the file to write (ATTRIBUTE.json)")
+    parser.add_argument("--force", action="store_true", help="write over a file that trace did not write")
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="what to print (table)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     target = checked_target(arguments.target)
     path = arguments.file or Path(f"{target.rpartition(':')[2].rpartition('/')[2]}.json")
-    _check_may_write(path)
+    if not arguments.force:
+        _check_may_write(path)
     inputs = parse_inputs(arguments.input) if arguments.input is not None else ()
     python = interpreter(arguments.python)
     sys.stderr.write(f"gpuplanner: running {target} with {python} to trace it: this executes its code\n")
@@ -89,7 +91,7 @@ def _check_may_write(path: Path) -> None:
     except (OSError, ValueError, InputError):
         ours = False
     if not ours:
-        raise InputError(f"{str(path)!r} is there and is no workload file: name another one with -f")
+        raise InputError(f"{str(path)!r} is there and is no workload file: name another one with -f, or say --force")
 
 
 def summary(workload: Workload) -> dict[str, Any]:

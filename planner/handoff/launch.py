@@ -33,6 +33,9 @@ MEMORY_MARGIN = 0.9
 RENDEZVOUS_PORT = 29500
 """PyTorch's default master port."""
 
+WRITTEN_BY = "Written by gpuplanner"
+"""In the heading of every launch file: by these words it is known for one of ours."""
+
 _PLACEHOLDER_SCRIPT = "train.py"
 
 
@@ -98,7 +101,7 @@ def heading(row: Launch) -> list[str]:
     if estimate.stack not in ("cuda", "rocm", "mps", "cpu"):
         lines.append(f"The training code must be ported to {estimate.stack} first.")
     lines.append(
-        f"Written by gpuplanner {__version__} on {row.written_at:%Y-%m-%d}. Lines marked EDIT are yours to fill in."
+        f"{WRITTEN_BY} {__version__} on {row.written_at:%Y-%m-%d}. Lines marked EDIT are yours to fill in."
     )
     return [f"# {line}" for line in lines]
 

@@ -74,6 +74,22 @@ def test_a_lock_and_the_json_of_the_same_question_do_not_differ(run: Run, tmp_pa
         assert not any(word in out for word in ("Moved:", "Only in", "Other versions", "Asked otherwise"))
 
 
+def test_what_somebody_else_wrote_is_not_written_over(run: Run, tmp_path: Path) -> None:
+    script, lock = tmp_path / "train.sh", tmp_path / "plan.lock.json"
+    for flags, path, theirs in (
+        (("-f", str(script)), script, "python train.py  # mine\n"),
+        (("--lock", str(lock)), lock, '{"version": 3}'),
+    ):
+        path.write_text(theirs, encoding="utf-8")
+        refused = run(*EXPORT, "--to", "bash", *flags)
+        assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
+        assert "not written by gpuplanner" in refused.err
+        assert path.read_text(encoding="utf-8") == theirs
+        assert run(*EXPORT, "--to", "bash", *flags, "--force").code == 0
+        assert path.read_text(encoding="utf-8") != theirs
+        assert run(*EXPORT, "--to", "bash", *flags).code == 0  # one of ours is written anew
+
+
 def test_diff_says_what_another_question_changes(run: Run, tmp_path: Path) -> None:
     old, new = tmp_path / "old.json", tmp_path / "new.json"
     old.write_text(run("estimate", "-m", "resnet50", "--offline", "-o", "json").out, encoding="utf-8")

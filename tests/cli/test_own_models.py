@@ -110,6 +110,8 @@ class TestTrace:
         assert refused.code == 2
         assert "no workload file: name another one" in refused.err
         assert theirs.read_text() == '{"name": "something else"}'
+        assert run(*flags, str(theirs), "--force").code == 0
+        assert json.loads(theirs.read_text())["schema_version"] == 1
 
     def test_a_folder_that_is_not_there(self, run: Run, tmp_path: Path, model: str) -> None:
         out = str(tmp_path / "none" / "out.json")
