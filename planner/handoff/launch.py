@@ -100,9 +100,7 @@ def heading(row: Launch) -> list[str]:
     lines = [describe(row.experiment), ", ".join(words), _expected(row), *_beside(row.experiment)]
     if estimate.stack not in ("cuda", "rocm", "mps", "cpu"):
         lines.append(f"The training code must be ported to {estimate.stack} first.")
-    lines.append(
-        f"{WRITTEN_BY} {__version__} on {row.written_at:%Y-%m-%d}. Lines marked EDIT are yours to fill in."
-    )
+    lines.append(f"{WRITTEN_BY} {__version__} on {row.written_at:%Y-%m-%d}. Lines marked EDIT are yours to fill in.")
     return [f"# {line}" for line in lines]
 
 
