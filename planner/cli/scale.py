@@ -65,7 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--batch", choices=("scaled", "kept"), default="scaled",
         help="the global batch grows with the GPUs up to the largest useful one, or is kept (scaled)",
     )  # fmt: skip
-    group.add_argument("--network", metavar="NAME", help="between nodes: '100 Gb/s Ethernet', '8x 400 Gb/s InfiniBand' (as rented)")
+    group.add_argument(
+        "--network", metavar="NAME", help="between nodes: '100 Gb/s Ethernet', '8x 400 Gb/s IB' (as rented)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -123,7 +125,7 @@ def _network(text: str | None, nodes: int) -> Network | None:
 def _network_sentence(between: Network | None, linked: Node | None) -> str:
     """What the nodes were taken to be connected by, and why."""
     if between is None or between.bandwidth_bytes_per_s is None:
-        slow = load_calibration().communication["unknown_network_bytes_per_s"]
+        slow = load_calibration().collectives["unknown_network_bytes_per_s"]
         return f"No network between such nodes is known: a slow one of {_gbit_s(slow)} is assumed (--network)."
     words = between.name if "Gb/s" in between.name else f"{_gbit_s(between.bandwidth_bytes_per_s)} {between.name}"
     if linked is None:
@@ -159,8 +161,9 @@ def _lines(
     cells = [_cells(row, currency) for row in found.rows]
     text += ["", *(markdown(_COLUMNS, cells) if as_markdown else render(_COLUMNS, cells, color=color))]
     for problem in dict.fromkeys(row.problem for row in found.rows if row.problem):
-        sizes = ", ".join(_size(row) for row in found.rows if row.problem == problem)
-        text += textwrap.wrap(f"- {sizes} GPUs: {problem}", width, subsequent_indent="  ")
+        sizes = [_size(row) for row in found.rows if row.problem == problem]
+        which = "all of them" if len(sizes) == len(found.rows) else f"{', '.join(sizes)} GPUs"
+        text += textwrap.wrap(f"- {which}: {problem}", width, subsequent_indent="  ")
     return text
 
 

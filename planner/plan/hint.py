@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from planner.experiment.experiment import Experiment
+from planner.hardware.machine import Machine
 from planner.plan.candidates import Candidate
 from planner.plan.search import ORDINARY_STACKS, Refusal
 from planner.throughput.levers import levers
@@ -17,13 +18,18 @@ def fit_hint(experiment: Experiment, refusals: Sequence[Refusal], ranked_count: 
     if len(too_small) <= ranked_count or not ordinary:
         return None
     roomiest = max(ordinary, key=_memory_bytes)
-    fitting = [lever.experiment for lever in levers(experiment, roomiest.machine) if lever.fits]
-    # What trains the same weights comes before what changes the result; among equals the faster first.
-    fitting.sort(key=lambda changed: not _same_result(experiment, changed))
-    helping = [flags_of(experiment, changed) for changed in fitting]
+    helping = fitting_flags(experiment, roomiest.machine)
     if not helping:
         return None
-    return f"most machines are too small for this; {roomiest.name} would do with {' or '.join(helping[:MOST_LEVERS])}"
+    return f"most machines are too small for this; {roomiest.name} would do with {' or '.join(helping)}"
+
+
+def fitting_flags(experiment: Experiment, machine: Machine) -> list[str]:
+    """The flags of single levers with which the experiment fits, at most ``MOST_LEVERS``, the best first."""
+    fitting = [lever.experiment for lever in levers(experiment, machine) if lever.fits]
+    # What trains the same weights comes before what changes the result; among equals the faster first.
+    fitting.sort(key=lambda changed: not _same_result(experiment, changed))
+    return [flags_of(experiment, changed) for changed in fitting[:MOST_LEVERS]]
 
 
 def _same_result(before: Experiment, after: Experiment) -> bool:

@@ -1,6 +1,5 @@
 """How many GPUs: one experiment on one to many of them, where that stops paying, and separate experiments instead."""
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -68,6 +67,12 @@ def with_kept_batch(experiment: Experiment) -> Experiment:
     return experiment._replace(global_batch_size=kept_batch(experiment), batch_size_per_gpu=None, grad_accum_steps=None)
 
 
+def machine_of(device: Accelerator, gpus: int, nodes: int, network: Network | None) -> Machine:
+    """``gpus`` of the accelerator in each of ``nodes`` nodes, linked as they usually are."""
+    between = network if nodes > 1 else None
+    return Machine(device.name, device, gpus, nodes, link=default_link(device, gpus), network=between)
+
+
 def scan(
     experiment: Experiment,
     device: Accelerator,
@@ -75,15 +80,18 @@ def scan(
     network: Network | None,
     node_usd_per_hour: dict[int, float],
     knowledge: Knowledge | None = None,
+    cluster_node_usd_per_hour: float | None = None,
 ) -> Scan:
-    """The experiment at every size. ``node_usd_per_hour`` is the hourly price of a node by its GPUs."""
+    """The experiment at every size. ``node_usd_per_hour`` is the hourly price of a node by its GPUs.
+
+    ``cluster_node_usd_per_hour`` is that of a node which has the network, where it is another one.
+    """
     model = StepModel(experiment, knowledge)
     rows: list[Scale] = []
     for gpus, nodes in sizes:
-        machine = Machine(
-            device.name, device, gpus, nodes, link=default_link(device, gpus), network=network if nodes > 1 else None
-        )
-        rows.append(_scale(experiment, model, machine, rows, node_usd_per_hour.get(gpus)))
+        usd = cluster_node_usd_per_hour if nodes > 1 else None
+        machine = machine_of(device, gpus, nodes, network)
+        rows.append(_scale(experiment, model, machine, rows, node_usd_per_hour.get(gpus) if usd is None else usd))
     return Scan(tuple(rows), _knee(rows))
 
 
@@ -145,15 +153,25 @@ def separate(rows: Sequence[Scale], most: Scale) -> Separate | None:
     return Separate(most.devices, single.time_s.p50, most.time_s.p50 * most.devices)
 
 
-def node_prices(candidates: Iterable[Candidate], key: str) -> dict[int, float]:
-    """The cheapest hour of a rented node with these accelerators, by how many it has."""
-    prices: dict[int, float] = {}
+class Node(NamedTuple):
+    """A rented node: its provider and type, USD an hour, and what it has between nodes (None where not known)."""
+
+    name: str
+    usd_per_hour: float
+    network: Network | None
+
+
+def cheapest_nodes(candidates: Iterable[Candidate], key: str, *, networked: bool = False) -> dict[int, Node]:
+    """The cheapest rented node with these accelerators by how many it has; ``networked``: of known network only."""
+    found: dict[int, Node] = {}
     for candidate in candidates:
         machine = candidate.machine
-        if machine.accelerator.key != key or machine.num_gpus < 1:
+        if machine.accelerator.key != key or machine.num_gpus < 1 or candidate.blocked:
+            continue
+        if networked and (machine.network is None or machine.network.bandwidth_bytes_per_s is None):
             continue
         count = int(machine.num_gpus)
         for offer in candidate.offers:
-            if offer is not None and offer.usd_per_hour < prices.get(count, math.inf):
-                prices[count] = offer.usd_per_hour
-    return prices
+            if offer is not None and (count not in found or offer.usd_per_hour < found[count].usd_per_hour):
+                found[count] = Node(machine.name, offer.usd_per_hour, machine.network)
+    return found

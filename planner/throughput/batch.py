@@ -54,9 +54,15 @@ def plan_batch(experiment: Experiment, devices: int, largest_fitting: int) -> Ba
     if plan.global_batch_size > experiment.workload.max_global_batch_size and experiment.global_batch_size is None:
         plan = plan._replace(flags=(*plan.flags, "global_batch_above_useful"))
     if not plan.problem and plan.batch_size_per_gpu > largest_fitting:
-        fitting = f"at most {largest_fitting} fits" if largest_fitting else "not even 1 fits"
-        plan = plan._replace(problem=f"batch {plan.batch_size_per_gpu} per GPU does not fit; {fitting}")
+        plan = plan._replace(problem=_does_not_fit(plan.batch_size_per_gpu, largest_fitting))
     return plan
+
+
+def _does_not_fit(batch: int, largest_fitting: int) -> str:
+    if batch == 1:
+        return "not even a batch of 1 per GPU fits"
+    fitting = f"at most {largest_fitting} fits" if largest_fitting else "not even 1 fits"
+    return f"batch {batch} per GPU does not fit; {fitting}"
 
 
 def _by_recipe(experiment: Experiment, devices: int, largest_fitting: int) -> BatchPlan:

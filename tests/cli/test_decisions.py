@@ -84,6 +84,37 @@ def test_scale_speaks_json_csv_and_markdown(run: Run) -> None:
     assert "| GPUs |" in run(*asked, "-o", "markdown").out
 
 
+def test_scale_takes_the_network_of_the_node_whose_price_it_takes(run: Run) -> None:
+    """AWS sells the p5.48xlarge with 3,200 Gb/s of EFA; on it a second node is worth having."""
+    asked = ("scale", "-m", "llama-3-8b", "--tokens", "1B", "--gpus", "H100-SXM:8", "--zero", "3", "--num-nodes", "2")
+    record = run(*asked, "--where", "aws", "-o", "json").record
+    assert record["network"]["bandwidth_bytes_per_s"] == 400e9
+    one, two = record["rows"][-2:]
+    assert 0.9 < two["samples_per_s"]["p50"] / one["samples_per_s"]["p50"] / 2 <= 1.05
+    hours = two["time_s"]["p50"] / 3600
+    assert two["usd"] / (2 * hours) == pytest.approx(one["usd"] / (one["time_s"]["p50"] / 3600))
+    assert any("3,200 Gb/s EFA of aws p5.48xlarge" in text for text in record["sentences"])
+    said = run(*asked, "--where", "aws", "--network", "100 Gb/s Ethernet", "-o", "json").record
+    assert said["network"]["bandwidth_bytes_per_s"] == 12.5e9
+    assert any("100 Gb/s Ethernet, as you said" in text for text in said["sentences"])
+
+
+def test_scale_says_what_network_it_assumes_where_none_is_known(run: Run) -> None:
+    said = run(
+        "scale", "-m", "resnet50", "-e", "1", "--gpus", "RTX 3090:1", "--num-nodes", "2", "--where", "laptop"
+    ).out
+    assert "a slow one of 10 Gb/s is assumed (--network)" in " ".join(said.split())
+
+
+def test_scale_says_which_sizes_are_too_small_and_what_would_help(run: Run) -> None:
+    said = run("scale", "-m", "llama-3-8b", "--tokens", "1B", "--gpus", "H100-SXM:4", "--zero", "3").out
+    assert "- 1, 2 GPUs: not even a batch of 1 per GPU fits" in said
+    nothing = run("scale", "-m", "llama-3-8b", "--tokens", "1B", "--gpus", "H100-SXM:8")
+    assert nothing.code == 3
+    assert "8 GPUs would do with --zero " in nothing.out
+    assert "- all of them: not even" in nothing.out
+
+
 @pytest.mark.parametrize(
     ("flags", "complaint"),
     [

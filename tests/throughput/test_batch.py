@@ -46,7 +46,7 @@ def test_a_fixed_batch_that_does_not_fit_is_a_problem_that_says_what_fits() -> N
     assert (
         plan_batch(experiment(batch_size_per_gpu=48), 4, 40).problem == "batch 48 per GPU does not fit; at most 40 fits"
     )
-    assert plan_batch(experiment(), 4, 0).problem == "batch 1 per GPU does not fit; not even 1 fits"
+    assert plan_batch(experiment(), 4, 0).problem == "not even a batch of 1 per GPU fits"
 
 
 def test_a_fixed_global_batch_is_split_and_accumulated() -> None:
