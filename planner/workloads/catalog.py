@@ -62,14 +62,26 @@ def zoo_workload(name: str) -> Workload:
 
 
 def names_a_file(name: str) -> bool:
-    """Whether ``name`` is a path to a model rather than a name in the zoo; a folder is one with a config.json in it."""
+    """Whether ``name`` is a path to a model rather than a name in the zoo.
+
+    It is where it ends as model files do or is written as a path (``./hf``, ``/etc``), there or not. 'a/b' may be a
+    publisher's name too: it is a path where a config.json is in it. A bare name is the zoo's, else one of this folder.
+    """
     if name.lower().endswith((".json", ".onnx", ".py")):
         return True
-    if not (name.startswith((".", "~")) or "/" in name or os.sep in name):
+    if not name or "\0" in name:
         return False
+    if name.startswith((".", "~")) or os.path.isabs(name):
+        return True
+    if os.path.isfile(os.path.join(name, MODEL_CONFIG)):
+        return "/" in name or os.sep in name or not _is_known(name)
+    return "." in name and os.path.isfile(name) and not _is_known(name)
+
+
+def _is_known(name: str) -> bool:
     try:
-        return os.path.isfile(os.path.join(os.path.expanduser(name), MODEL_CONFIG))
-    except ValueError:  # a NUL character
+        return bool(find_model(name))
+    except UnknownNameError:
         return False
 
 

@@ -21,7 +21,7 @@ def load_own(name: str, seq_length: int | None = None) -> Workload:
 
         return workload_of_onnx(path, seq_length)
     if suffix != ".json":
-        path = path / MODEL_CONFIG
+        path = _config_in(path)
     from planner.workloads.reading import read_json_object
     from planner.workloads.workload_file import is_workload, workload_from
 
@@ -31,3 +31,17 @@ def load_own(name: str, seq_length: int | None = None) -> Workload:
     from planner.workloads.hf_config import workload_of_config
 
     return workload_of_config(content, path, seq_length)
+
+
+def _config_in(path: Path) -> Path:
+    """The configuration in a model's folder. Raises InputError where it is none."""
+    if not path.exists():
+        raise InputError(f"there is no file or folder {str(path)!r}")
+    if not path.is_dir():
+        raise InputError(
+            f"{str(path)!r} is not a model file: -m takes a name (gpuplanner models), a .json of gpuplanner trace, "
+            "a config.json or its folder, or a .onnx"
+        )
+    if not (path / MODEL_CONFIG).is_file():
+        raise InputError(f"there is no {MODEL_CONFIG} in the folder {str(path)!r}")
+    return path / MODEL_CONFIG

@@ -168,6 +168,35 @@ class TestPaths:
         assert not names_a_file("timm/vit_base_patch16_224.augreg_in21k")
         assert not names_a_file("./\0")
 
+    def test_a_bare_name_is_the_zoos_before_it_is_a_folder(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        for folder in ("hfok", "resnet50"):
+            (tmp_path / folder).mkdir()
+            (tmp_path / folder / "config.json").write_text("{}")
+        assert names_a_file("hfok")
+        assert not names_a_file("resnet50")
+        assert names_a_file("./resnet50")
+
+    @pytest.mark.parametrize(
+        ("name", "words"),
+        [
+            ("./nothere", "there is no file or folder 'nothere'"),
+            ("./emptydir", "there is no config.json in the folder 'emptydir'"),
+            ("./weights.pt", "'weights.pt' is not a model file"),
+            ("weights.pt", "'weights.pt' is not a model file"),
+        ],
+    )
+    def test_a_path_that_holds_no_model_is_said(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, words: str
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "emptydir").mkdir()
+        (tmp_path / "weights.pt").write_bytes(b"PK")
+        with pytest.raises(InputError, match=words):
+            load_workload(name)
+
 
 @settings(max_examples=100, deadline=None)
 @given(text=st.text(max_size=200) | st.binary(max_size=200))
