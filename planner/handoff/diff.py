@@ -73,7 +73,7 @@ def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> PlanDiff:
         old_choice=old_choice,
         new_choice=new_choice,
         flips=flips,
-        sentence=_sentence(old_choice, new_choice, after),
+        sentence=_sentence(old_choice, new_choice, after, new_is_cut=gone_cut),
         cut_off=len(appeared) * appeared_cut + len(gone) * gone_cut,
     )
 
@@ -189,7 +189,11 @@ def p50(row: Mapping[str, Any], name: str) -> float | None:
 
 
 def _sentence(
-    old: Mapping[str, Any] | None, new: Mapping[str, Any] | None, after: Mapping[Key, Mapping[str, Any]]
+    old: Mapping[str, Any] | None,
+    new: Mapping[str, Any] | None,
+    after: Mapping[Key, Mapping[str, Any]],
+    *,
+    new_is_cut: bool,
 ) -> str:
     if old is None:
         return "The old plan had no choice." if new is None else f"A choice appeared: {_with_figures(new)}."
@@ -198,7 +202,8 @@ def _sentence(
     if key(old) == key(new):
         return f"The choice stands: {row_words(new)}, {_move(old, new)}."
     there = after.get(key(old))
-    became = "is no longer among the rows" if there is None else f"would now be {_move(old, there)}"
+    missing = "is not among the rows shown" if new_is_cut else "is no longer among the rows"
+    became = missing if there is None else f"would now be {_move(old, there)}"
     return f"The choice flips: from {row_words(old)}, which {became}, to {_with_figures(new)}."
 
 

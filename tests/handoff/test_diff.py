@@ -129,3 +129,8 @@ def test_a_row_that_a_whole_plan_has_no_more_is_gone() -> None:
 def test_prices_seen_on_another_day_are_another_version() -> None:
     difference = compare(plan(dated(A, "2026-11-05")), plan(dated(A, "2026-11-20")))
     assert [tuple(change) for change in difference.versions] == [("prices_as_of", "2026-11-05", "2026-11-20")]
+
+
+def test_a_choice_that_is_cut_off_is_not_said_to_be_gone() -> None:
+    for ranked_count, words in ((2, "which is not among the rows shown"), (1, "which is no longer among the rows")):
+        assert words in compare(plan(A), {**plan(row("b", 1, 5, 9.00, 1.80)), "ranked_count": ranked_count}).sentence
