@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from planner.errors import InputError
@@ -9,6 +10,9 @@ from planner.errors import InputError
 GIB = float(1 << 30)
 SECONDS_PER_HOUR = 3600.0
 UNKNOWN = "–"
+
+MoneyFormat = Callable[[float | None], str]
+"""Writes USD for people, in whatever currency they read."""
 
 _DURATION_UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(min|s|m|h|d|w)", re.IGNORECASE)

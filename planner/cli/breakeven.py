@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from planner.cli.money import Currency, parse_currency
+from planner.cli.money import Currency, currency_of
 from planner.cli.opened_world import opened_world
 from planner.cli.options import add_plan_arguments, experiment_request, question
 from planner.cli.plan_json import SCHEMA_VERSION, experiment_record
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     now = datetime.now().astimezone()
-    currency = parse_currency(arguments.currency)
+    currency = currency_of(arguments.currency, arguments.output)
     experiment = resolve_experiment(experiment_request(arguments))
     found = buy_or_rent(experiment, question(arguments, now), terms_of(arguments), opened_world(arguments), now)
     if arguments.output == "json":

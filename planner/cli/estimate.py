@@ -7,7 +7,7 @@ import sys
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from planner.cli.money import Currency, parse_currency
+from planner.cli.money import Currency, currency_of
 from planner.cli.opened_world import opened_world
 from planner.cli.options import FORMATS, add_plan_arguments, experiment_request, question
 from planner.cli.table import use_color
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     now = datetime.now().astimezone()
-    currency = parse_currency(arguments.currency)
+    currency = currency_of(arguments.currency, arguments.output)
     experiment = resolve_experiment(experiment_request(arguments))
     asked = question(arguments, now)
     by_machine = arguments.output in READABLE and arguments.group == "machine"
@@ -45,11 +45,12 @@ def run(arguments: argparse.Namespace) -> int:
         max_rows=arguments.max_rows,
         by_machine=by_machine,
         keep_best=arguments.output in READABLE,
+        money=currency.show,
     )
     if asked.limits.given and answered.best is None:
         from planner.plan.nearest import nearest
 
-        plan = plan._replace(nearest=nearest(experiment, asked, answered, world, now))
+        plan = plan._replace(nearest=nearest(experiment, asked, answered, world, now, currency.show))
     shown = None
     if arguments.front or arguments.compare is not None:
         from planner.cli.decision import decision

@@ -1,6 +1,7 @@
 """Money as the user wants to read it: USD, or another currency at the rate they gave."""
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -34,6 +35,15 @@ class Currency(NamedTuple):
         """Dollars of a bill's lines in hundredths of this currency, which add up to the converted total."""
         exact = [usd * self.per_usd * 100 for usd in lines]
         return in_whole(exact, math.floor(math.fsum(exact) + 0.5))
+
+
+def currency_of(text: str | None, output: str) -> Currency:
+    """The currency to show, as ``parse_currency``; says where the output keeps to USD. Raises InputError."""
+    currency = parse_currency(text)
+    if output in ("json", "csv") and text is not None:
+        sys.stderr.write(f"gpuplanner: --currency is for what people read: -o {output} stays in USD\n")
+        return Currency()
+    return currency
 
 
 def parse_currency(text: str | None) -> Currency:

@@ -133,7 +133,7 @@ def _add_output(group: argparse._ArgumentGroup, formats: tuple[str, ...]) -> Non
     )
     group.add_argument("-n", "--max-rows", type=rows, default=20, metavar="N", help="rows shown, 0 for all (20)")
     group.add_argument("-o", "--output", choices=formats, default="table", help="format (table)")
-    group.add_argument("--currency", metavar="EUR=0.92", help="show money in another currency, at your rate per USD")
+    group.add_argument("--currency", metavar="EUR=0.92", help="tables in another currency, at your rate per USD")
     network = group.add_mutually_exclusive_group()
     network.add_argument("--offline", action="store_true", help="use no network (as without --refresh)")
     network.add_argument("--refresh", action="store_true", help="read the providers' prices first (prices refresh)")

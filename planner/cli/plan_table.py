@@ -59,6 +59,8 @@ def _finish(row: Estimate, _: Currency) -> str:
     return f"{row.finish_at:%d %b %Y}" if far else f"{row.finish_at:%a %H:%M}"
 
 
+_HOURLY = "$/h"
+
 _FIELDS = (
     _Field(Column("#", "right"), 0, _rank),
     _Field(Column("machine", width=20, least=14), 0, lambda row, _: machine_name(row)),
@@ -69,12 +71,21 @@ _FIELDS = (
     _Field(Column("done by", "right"), 5, _finish),
     _Field(Column("cost", "right"), 0, _cost),
     _Field(Column("P10–P90"), 8, lambda row, currency: _range(row.cost_usd, currency.show)),
-    _Field(Column("$/h", "right"), 6, _hourly),
+    _Field(Column(_HOURLY, "right"), 6, _hourly),
     _Field(Column("buy"), 2, lambda row, _: BUY_WORDS.get(row.purchase, row.purchase)),
     _Field(Column("binds"), 3, lambda row, _: BINDS_WORDS.get(row.bound_by or "", row.bound_by or UNKNOWN)),
     _Field(Column("meets", "right"), 0, lambda row, _: UNKNOWN if row.p_meets is None else f"{row.p_meets:.0%}"),
     _Field(Column("ev"), 4, lambda row, _: EVIDENCE_MARKS.get(row.evidence or "", UNKNOWN)),
 )
+
+
+def _fields(currency: Currency) -> list[_Field]:
+    """The columns, the hourly price under the name of its currency."""
+    hourly = _HOURLY if currency.code == "USD" else f"{currency.code}/h"
+    return [
+        field._replace(column=field.column._replace(title=hourly)) if field.column.title == _HOURLY else field
+        for field in _FIELDS
+    ]
 
 
 def plan_lines(plan: Plan, currency: Currency) -> list[str]:
@@ -96,7 +107,8 @@ def plan_markdown(plan: Plan, currency: Currency) -> list[str]:
     lines += [f"- Assumed: {text}" for text in plan.assumptions]
     lines += [f"- Warning: {text}" for text in plan.warnings]
     lines += ["", "\n".join(_answer(plan, 10_000, False)), ""]
-    lines += markdown([field.column for field in _FIELDS], _cells(_FIELDS, plan.estimates, currency))
+    fields = _fields(currency)
+    lines += markdown([field.column for field in fields], _cells(fields, plan.estimates, currency))
     lines += ["", f"{_count(plan)}. {LEGEND}."]
     return lines + _unranked_lines(plan, 10_000, False)
 
@@ -139,7 +151,7 @@ def _answer(plan: Plan, width: int, color: bool) -> list[str]:
 def _table(plan: Plan, currency: Currency, width: int, color: bool) -> list[str]:
     """The rows in as many columns as the screen has room for: chosen, never clipped."""
     limited = any(row.p_meets is not None for row in plan.estimates)
-    fields = [field for field in _FIELDS if limited or field.column.title != "meets"]
+    fields = [field for field in _fields(currency) if limited or field.column.title != "meets"]
     while True:
         cells = _cells(fields, plan.estimates, currency)
         columns = fitted([field.column for field in fields], cells, width)

@@ -9,7 +9,7 @@ import textwrap
 from datetime import datetime
 from typing import Any
 
-from planner.cli.money import Currency, parse_currency
+from planner.cli.money import Currency, currency_of
 from planner.cli.opened_world import opened_world
 from planner.cli.options import add_plan_arguments, experiment_request, question
 from planner.cli.plan_json import SCHEMA_VERSION, experiment_record
@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     now = datetime.now().astimezone()
-    currency = parse_currency(arguments.currency)
+    currency = currency_of(arguments.currency, arguments.output)
     device, per_node = _device(arguments.gpus)
     nodes = arguments.num_nodes or 1
     said = _network(arguments.network, nodes)

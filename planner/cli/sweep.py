@@ -6,6 +6,7 @@ import argparse
 import sys
 from datetime import datetime
 
+from planner.cli.money import currency_of
 from planner.cli.opened_world import opened_world
 from planner.cli.options import add_plan_arguments, experiment_request, question
 from planner.cli.sweep_file import EMPTY, SweepFile, read_sweep
@@ -56,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     now = datetime.now().astimezone()
+    currency = currency_of(arguments.currency, arguments.output)
     file = EMPTY if arguments.file is None else read_sweep(arguments.file)
     asked = _asked(arguments, file)
     swept = sweep(asked, question(arguments, now), opened_world(arguments), now)
@@ -64,11 +66,10 @@ def run(arguments: argparse.Namespace) -> int:
 
         (write_json if arguments.output == "json" else write_csv)(swept, sys.stdout)
     else:
-        from planner.cli.money import parse_currency
         from planner.cli.sweep_table import sweep_lines
 
         markdown = arguments.output == "markdown"
-        lines = sweep_lines(swept, parse_currency(arguments.currency), arguments.max_rows, markdown=markdown)
+        lines = sweep_lines(swept, currency, arguments.max_rows, markdown=markdown)
         sys.stdout.write("\n".join(lines) + "\n")
     return 0 if swept.meets else NothingFitsError.exit_code
 

@@ -17,7 +17,7 @@ from planner.plan.search import Limits
 from planner.plan.words import BUY_WORDS, gpus_words, machine_name, where_words
 from planner.plan.world import World
 from planner.throughput.levers import levers
-from planner.units import format_duration, format_money
+from planner.units import MoneyFormat, format_duration, format_money
 
 MOST_LEVERS = 3
 
@@ -26,15 +26,20 @@ _STAYS = ("provisioning", "environment", "data download", "idle", "billing step"
 
 
 def nearest(
-    experiment: Experiment, question: Question, answered: Answer, world: World, now: datetime
+    experiment: Experiment,
+    question: Question,
+    answered: Answer,
+    world: World,
+    now: datetime,
+    money: MoneyFormat = format_money,
 ) -> tuple[str, ...]:
     """Sentences on what would make it, the smallest change of the question first; none where something meets it."""
     limits = answered.competition.limits
     if not limits.given or answered.best is not None or not answered.ranking.rows:
         return ()
     relaxed = relaxations(answered, now)
-    sentences = [_moved(one, limits) for one in relaxed]
-    sentences += _unrestricted(experiment, question, world, now)
+    sentences = [_moved(one, money) for one in relaxed]
+    sentences += _unrestricted(experiment, question, world, now, money)
     for row in dict.fromkeys(one.estimate for one in relaxed[:1]):
         sentences += _fewer_epochs(experiment, row, limits, now)
         sentences += _levers(experiment, answered, row, limits, now)
@@ -45,17 +50,22 @@ def _row_words(row: Estimate) -> str:
     return f"{machine_name(row)} ({gpus_words(row)}, {where_words(row)}, {BUY_WORDS.get(row.purchase, row.purchase)})"
 
 
-def _moved(one: Relaxation, limits: Limits) -> str:
+def _moved(one: Relaxation, money: MoneyFormat) -> str:
     if one.limit == "deadline" and one.limits.deadline is not None:
         text = f"a deadline of {one.limits.deadline:%a %d %b %H:%M} is met by {_row_words(one.estimate)}"
     else:
-        text = f"a budget of {format_money(one.limits.budget_usd)} is met by {_row_words(one.estimate)}"
+        budget = money(one.limits.budget_usd)
+        if budget != format_money(one.limits.budget_usd):  # the flag takes USD all the same
+            budget += f" (--budget {one.limits.budget_usd:g})"
+        text = f"a budget of {budget} is met by {_row_words(one.estimate)}"
     cost = one.estimate.cost_usd
     both = "" if one.meets_all else ", though not the other limit"
-    return text + (f" for {format_money(cost.p50)}" if cost is not None else "") + both
+    return text + (f" for {money(cost.p50)}" if cost is not None else "") + both
 
 
-def _unrestricted(experiment: Experiment, question: Question, world: World, now: datetime) -> Iterator[str]:
+def _unrestricted(
+    experiment: Experiment, question: Question, world: World, now: datetime, money: MoneyFormat
+) -> Iterator[str]:
     """The recommendation of the same limits without what narrows the search: other GPUs, places, ways to pay."""
     flags = [
         flag
@@ -77,7 +87,7 @@ def _unrestricted(experiment: Experiment, question: Question, world: World, now:
         found = row.estimate
         yield (
             f"without {', '.join(flags)}, {_row_words(found)} makes it: "
-            f"{format_duration(row.estimate.time_s.p50)} for {format_money(row.estimate.cost_usd.p50)}"
+            f"{format_duration(row.estimate.time_s.p50)} for {money(row.estimate.cost_usd.p50)}"
         )
 
 

@@ -16,6 +16,7 @@ from planner.plan.sentence import recommendation_sentence
 from planner.plan.tier import verdict
 from planner.plan.world import Competition, World, gather
 from planner.throughput.step import StepModel
+from planner.units import MoneyFormat, format_money
 
 
 class Answer(NamedTuple):
@@ -57,11 +58,13 @@ def written(
     max_rows: int = 0,
     by_machine: bool = False,
     keep_best: bool = False,
+    money: MoneyFormat = format_money,
 ) -> Plan:
     """The plan that shows ``max_rows`` rows of what was ranked; 0 is all.
 
     ``by_machine`` keeps a machine's best offer only and numbers those; where rows are cut off, the best of every place
-    and this machine stay. ``keep_best`` keeps the recommended row, too.
+    and this machine stay. ``keep_best`` keeps the recommended row, too. ``money`` writes the amounts in
+    sentences.
     """
     competition, ranking, best = answered
     rows = ranking.rows
@@ -86,7 +89,7 @@ def written(
     else:
         recommendation = Recommendation(
             ranks[best],
-            recommendation_sentence(rows[best], competition.limits, now),
+            recommendation_sentence(rows[best], competition.limits, now, money),
             why_not_before(rows, best, competition.named),
             estimate(best),
         )
@@ -103,12 +106,12 @@ def written(
         no_recommendation=reason,
         assumptions=experiment.assumptions + competition.assumptions,
         warnings=(*competition.warnings, *_warnings(experiment, ranking, estimates, recommendation)),
-        tier=_tier(rows, competition.limits, now),
+        tier=_tier(rows, competition.limits, now, money),
     )
 
 
-def _tier(rows: Sequence[Row], limits: Limits, now: datetime) -> str:
-    found = verdict(rows, (limits.deadline - now).total_seconds() if limits.deadline is not None else None)
+def _tier(rows: Sequence[Row], limits: Limits, now: datetime, money: MoneyFormat) -> str:
+    found = verdict(rows, (limits.deadline - now).total_seconds() if limits.deadline is not None else None, money)
     return found.sentence if found is not None else ""
 
 

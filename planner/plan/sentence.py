@@ -9,7 +9,7 @@ from planner.plan.cost import price_age
 from planner.plan.deadline import later
 from planner.plan.search import Limits, Row
 from planner.plan.words import place_of_offer
-from planner.units import format_duration, format_money
+from planner.units import MoneyFormat, format_duration, format_money
 from pricing.age import age_days
 from pricing.offer import Offer
 
@@ -23,7 +23,7 @@ PURCHASE_WORDS = {
 }
 
 
-def recommendation_sentence(row: Row, limits: Limits, now: datetime) -> str:
+def recommendation_sentence(row: Row, limits: Limits, now: datetime, money: MoneyFormat = format_money) -> str:
     offer = row.offer
     time_s = row.setting.time_s(offer)
     cost = row.setting.cost_usd(offer, now.date())
@@ -31,9 +31,9 @@ def recommendation_sentence(row: Row, limits: Limits, now: datetime) -> str:
     text = (
         f"Run it on {_where(row)}: {format_duration(time_s.p50)} "
         f"({format_duration(time_s.p10)}–{format_duration(time_s.p90)}), done {finish:%a %d %b %H:%M %Z}, "
-        f"for {format_money(cost.p50)} ({format_money(cost.p10)}–{format_money(cost.p90)})"
+        f"for {money(cost.p50)} ({money(cost.p10)}–{money(cost.p90)})"
     )
-    return f"{text}; {_why(row, limits)}.{_price_note(offer, now)}"
+    return f"{text}; {_why(row, limits, money)}.{_price_note(offer, now)}"
 
 
 def _price_note(offer: Offer | None, now: datetime) -> str:
@@ -84,9 +84,9 @@ def _where(row: Row) -> str:
     return f"{candidate.provider} {candidate.instance_type} ({machine_words(candidate)}) in {place}, {bought}"
 
 
-def _why(row: Row, limits: Limits) -> str:
+def _why(row: Row, limits: Limits, money: MoneyFormat) -> str:
     if limits.given:
         return (
             f"the cheapest that meets your limits with at least {limits.confidence:.0%} probability ({row.p_meets:.0%})"
         )
-    return f"the least of cost plus {format_money(limits.hour_value_usd)} for each hour of waiting"
+    return f"the least of cost plus {money(limits.hour_value_usd)} for each hour of waiting"

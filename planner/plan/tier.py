@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from planner.hardware.machine import Machine
 from planner.plan.search import ORDINARY_STACKS, Row
-from planner.units import GIB, format_duration, format_money
+from planner.units import GIB, MoneyFormat, format_duration, format_money
 
 MODEST_MEMORY_BYTES = 24.5 * GIB
 """A modest GPU has up to the 24 GB of a large desktop card."""
@@ -34,14 +34,16 @@ class Verdict(NamedTuple):
     sentence: str
 
 
-def verdict(rows: Sequence[Row], deadline_s: float | None = None) -> Verdict | None:
+def verdict(rows: Sequence[Row], deadline_s: float | None = None, money: MoneyFormat = format_money) -> Verdict | None:
     """The first arrangement that ends within its patience, or the deadline. None without rows."""
     best = _best(rows, deadline_s)
     known = [(level, best[level]) for level in sorted(best)]
     if not known:
         return None
     chosen = next((level for level, row in known if row.time_s <= _limit_s(level, deadline_s)), known[-1][0])
-    figures = "; ".join(_figures("it" if len(known) == 1 else ARRANGEMENTS[level].short, row) for level, row in known)
+    figures = "; ".join(
+        _figures("it" if len(known) == 1 else ARRANGEMENTS[level].short, row, money) for level, row in known
+    )
     limit_s = _limit_s(chosen, deadline_s)
     within = f" within {format_duration(limit_s)}" if best[chosen].time_s <= limit_s < float("inf") else ""
     return Verdict(ARRANGEMENTS[chosen].name, f"{_capital(ARRANGEMENTS[chosen].name)}{within}: {figures}.")
@@ -87,8 +89,8 @@ def _limit_s(level: int, deadline_s: float | None) -> float:
     return ARRANGEMENTS[level].patience_s if deadline_s is None else deadline_s
 
 
-def _figures(subject: str, row: Row) -> str:
-    return f"{subject} takes {format_duration(row.time_s)} for {format_money(row.cost_usd)}"
+def _figures(subject: str, row: Row, money: MoneyFormat) -> str:
+    return f"{subject} takes {format_duration(row.time_s)} for {money(row.cost_usd)}"
 
 
 def _capital(text: str) -> str:

@@ -208,7 +208,24 @@ def test_csv_and_markdown(run: Run) -> None:
 
 
 def test_another_currency(run: Run) -> None:
-    assert " EUR" in run(*MAIN_JOB, "--currency", "EUR=0.92").out
+    """What a table or a sentence says is all in it: no $ is left."""
+    limits = ("--budget", "0.5", "--deadline", "1h")
+    for extra in ((), limits, ("-o", "markdown")):
+        said = run(*MAIN_JOB, "--currency", "EUR=0.5", "-n", "1", *extra).out
+        assert "EUR/h" in said
+        assert "$" not in said
+    plain, converted = (run(*MAIN_JOB, "-n", "1", *flags).out for flags in ((), ("--currency", "EUR=0.5")))
+    assert "cost plus $2.00" in " ".join(plain.split())
+    assert "cost plus 1.00 EUR" in " ".join(converted.split())
+
+
+@pytest.mark.parametrize("output", ["csv", "json"])
+def test_what_programs_read_stays_in_usd_and_says_so(run: Run, output: str) -> None:
+    plain = run(*MAIN_JOB, "-n", "1", "-o", output)
+    asked = run(*MAIN_JOB, "-n", "1", "-o", output, "--currency", "EUR=0.5")
+    assert plain.err == ""
+    assert asked.err == f"gpuplanner: --currency is for what people read: -o {output} stays in USD\n"
+    assert "EUR" not in asked.out.replace("Eurostat", "").replace("EUR 0.2872", "").replace("USD per EUR", "")
 
 
 def test_own_machines_take_the_place_of_hypothetical_ones(
