@@ -61,6 +61,8 @@ def _dispatch(argv: Sequence[str]) -> int:
         parser.print_help()
         return 0
     arguments = parser.parse_args(argv)
+    if name == "profile" and "--" in argv and argv.index("--") == len(argv) - 1:  # argparse keeps no trace of it
+        raise InputError("no command follows --: gpuplanner profile -- python train.py")
     if name is None:
         raise InputError(f"say what to do: {', '.join(COMMANDS)} (gpuplanner --help)")
     return COMMANDS[name].load().run(arguments)

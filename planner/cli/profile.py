@@ -82,11 +82,11 @@ def _path() -> Path:
 
 
 def _measure(arguments: argparse.Namespace, path: Path) -> int:
+    begin = time.monotonic()
     session = open_session(path)
     seconds = arguments.max_seconds or (QUICK_S if arguments.quick else FULL_S)
     python = arguments.python or session.python
     bars = ProgressBars()
-    begin = time.monotonic()
 
     def progress(name: str, done: int, total: int | None) -> None:
         bars.update(name.partition(":")[0], done, total, "measurements" if arguments.model is None else "steps")
@@ -97,7 +97,7 @@ def _measure(arguments: argparse.Namespace, path: Path) -> int:
             session.train(_wanted(arguments), python, arguments.max_seconds or TRAINING_S, progress)
         else:
             both = arguments.sustained and arguments.max_seconds is not None
-            measuring_s = max(0.5, (seconds / 2 if both else seconds) - HOST_S)
+            measuring_s = max(0.5, (seconds / 2 if both else seconds) - HOST_S - (time.monotonic() - begin))
             session.measure(python, quick=arguments.quick, seconds=measuring_s, progress=progress)
             session.measure_host(python, seconds - (time.monotonic() - begin), progress)
             if arguments.sustained:

@@ -64,8 +64,10 @@ class Profile(NamedTuple):
 
     @property
     def words(self) -> str:
-        """'measured here on 2026-11-30: rates of the CPU, 2 training runs'."""
+        """'rates of the CPU, 2 training runs, 2026-11-30'; '' where nothing was measured to the end."""
         parts = [] if self.rates is None else ["rates of the CPU"]
         if self.runs:
             parts.append(f"{len(self.runs)} training {'run' if len(self.runs) == 1 else 'runs'}")
-        return f"{', '.join(parts) or 'nothing usable'}, {self.made_at[:10]}"
+        if self.decode_images_per_s_per_core is not None:
+            parts.append("decoding of images")
+        return f"{', '.join(parts)}, {self.made_at[:10]}" if parts else ""

@@ -52,7 +52,7 @@ def electricity_prices() -> dict[str, ElectricityPrice]:
 def electricity_price(country: str | None) -> ElectricityPrice:
     """The country's price, or the EU household average. Raises UnknownNameError for one without a sourced price."""
     table = electricity_prices()
-    name = (country or DEFAULT_COUNTRY).strip().upper()
+    name = (DEFAULT_COUNTRY if country is None else country).strip().upper()
     if name not in table:
         raise UnknownNameError(
             "country",

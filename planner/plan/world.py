@@ -1,6 +1,6 @@
 """The world a question is asked in: prices, this machine, the user's configuration; and who competes under it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -26,6 +26,7 @@ from planner.plan.recommend import Named
 from planner.plan.search import Limits
 from planner.plan.timeline import DOWNLOAD_BYTES_PER_S, ENVIRONMENT_BYTES, PROVISIONING_S
 from planner.throughput.evidence import Knowledge, shipped_knowledge
+from planner.units import counted
 from pricing.catalog import Catalog, open_catalog
 from pricing.errors import PricingError, UnknownPlaceError
 from pricing.offer import Offer
@@ -78,14 +79,16 @@ def gather(experiment: Experiment, question: Question, world: World, now: dateti
     selection = parse_selection(question.gpus) if question.gpus is not None else None
     electricity = electricity_of(question, world.config)
     hour_value = _hour_value(question, world.config)
-    candidates = [
+    everyone = [
         *_owned(world, where, electricity, selection),
         *(_clouds(experiment, question, world, where, now, selection) if "cloud" in where.places else ()),
         *_free(experiment, question, where, now, selection),
     ]
+    candidates, dearer = _affordable(everyone, question.max_price_usd_per_hour)
     if selection is not None and not any(selection.matches(candidate.machine) for candidate in candidates):
-        candidates += _named_in_selection(selection, where, electricity, world.config.ownership)
-    candidates = [_bounded(candidate, question) for candidate in candidates if _affordable(candidate, question)]
+        imagined = _named_in_selection(selection, where, electricity, world.config.ownership)
+        candidates += _affordable(imagined, question.max_price_usd_per_hour)[0]
+    candidates = [_bounded(candidate, question) for candidate in candidates]
     return Competition(
         candidates=candidates,
         limits=question.limits._replace(hour_value_usd=hour_value),
@@ -98,6 +101,7 @@ def gather(experiment: Experiment, question: Question, world: World, now: dateti
             *_ownership_assumptions(candidates, world.config.ownership),
             *_cloud_assumptions(where, question, world.config.idle_minutes),
             *_free_assumptions(candidates),
+            *_price_assumptions(question.max_price_usd_per_hour, dearer),
             f"an hour of waiting is worth {hour_value:g} USD (--hour-value)",
         ),
         warnings=world.catalog.notices,
@@ -130,12 +134,27 @@ def _knowledge(question: Question, experiment: Experiment, world: World) -> Know
     return knowledge_with_profile(knowledge, local.profile, local.machine, experiment)
 
 
-def _affordable(candidate: Candidate, question: Question) -> bool:
-    """Whether an owned machine costs at most --max-price an hour (offers are filtered singly; this machine stays)."""
-    if question.max_price_usd_per_hour is None or candidate.offers != (None,) or candidate.is_this_machine:
-        return True
-    hourly = candidate.usd_per_hour(None)
-    return hourly is None or hourly <= question.max_price_usd_per_hour
+def _affordable(candidates: Iterable[Candidate], dearest_usd: float | None) -> tuple[list[Candidate], int]:
+    """The candidates without what costs more an hour, all nodes, and how many offers that is; this machine stays."""
+    if dearest_usd is None:
+        return list(candidates), 0
+    kept: list[Candidate] = []
+    dearer = 0
+    for candidate in candidates:
+        offers = tuple(offer for offer in candidate.offers if (candidate.usd_per_hour(offer) or 0.0) <= dearest_usd)
+        refused = tuple(one for one in candidate.refused if (candidate.usd_per_hour(one[0]) or 0.0) <= dearest_usd)
+        if candidate.is_this_machine:
+            kept.append(candidate)
+            continue
+        dearer += len(candidate.offers) - len(offers)
+        if offers or refused:
+            kept.append(candidate._replace(offers=offers, refused=refused))
+    return kept, dearer
+
+
+def _price_assumptions(dearest_usd: float | None, dearer: int) -> Iterator[str]:
+    if dearest_usd is not None:
+        yield f"{counted(dearer, 'offer')} above {dearest_usd:g} USD an hour left out (--max-price; this machine stays)"
 
 
 def _bounded(candidate: Candidate, question: Question) -> Candidate:
@@ -154,7 +173,7 @@ def electricity_of(question: Question, config: Config) -> ElectricityPrice:
         return ElectricityPrice(
             "", config.electricity_usd_per_kwh, "as configured", "electricity_usd_per_kwh in the configuration"
         )
-    return electricity_price(question.country or config.country)
+    return electricity_price(config.country if question.country is None else question.country)
 
 
 def _hour_value(question: Question, config: Config) -> float:
@@ -279,13 +298,11 @@ def _clouds(
     experiment: Experiment, question: Question, world: World, where: Where, now: datetime, selection: Selection | None
 ) -> Iterator[Candidate]:
     num_nodes = question.num_nodes or 1
-    dearest = question.max_price_usd_per_hour
     asked = CloudQuestion(
         query=OfferQuery(
             providers=tuple(sorted(where.providers)),
             regions=_regions(question, world.catalog),
             purchases=question.purchases,
-            max_usd_per_hour=None if dearest is None else dearest / num_nodes,
         ),
         today=now.date(),
         num_nodes=num_nodes,

@@ -4,6 +4,7 @@ import json
 import math
 import statistics
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
@@ -93,6 +94,7 @@ class Session:
 
     def measure(self, python: str, *, quick: bool, seconds: float, progress: Progress) -> None:
         """The micro-benchmarks: with torch where the interpreter has it, with numpy or nothing elsewhere."""
+        end = time.monotonic() + seconds
         found = has_torch(python)
         if found:
             self.document["python"] = python
@@ -103,7 +105,7 @@ class Session:
             command = [python, str(PLAIN_BENCH), str(min(seconds, _PLAIN_S))]
         device: dict[str, Any] = {}
         done, total = 0, None
-        with closing(lines_of(command, seconds)) as lines:
+        with closing(lines_of(command, max(0.0, end - time.monotonic()))) as lines:
             for line in lines:
                 if line["kind"] == "device":
                     device = self._device(line)
@@ -134,12 +136,13 @@ class Session:
 
     def measure_host(self, python: str, seconds: float, progress: Progress) -> None:
         """The disk under the working directory, and decoding of images; nothing where there is no time left."""
+        end = time.monotonic() + seconds
         if seconds < _DECODE_S:
             return
         progress("host: disk", 0, 2)
-        self.document["host"]["disk_bytes_per_s"] = read_rate(Path.cwd())
+        self.document["host"]["disk_bytes_per_s"] = read_rate(Path.cwd(), limit_s=seconds / 2)
         progress("host: images decoded", 1, 2)
-        with closing(lines_of([python, str(DECODE_BENCH), str(_DECODE_S)], seconds)) as lines:
+        with closing(lines_of([python, str(DECODE_BENCH), str(_DECODE_S)], max(0.0, end - time.monotonic()))) as lines:
             for line in lines:
                 if line["kind"] == "decode":
                     self.document["host"]["decode_images_per_s_per_core"] = line["images_per_s_per_core"]

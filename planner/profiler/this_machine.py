@@ -68,4 +68,7 @@ def with_profile(found: FoundMachine, local: LocalMachine, named: Path | None = 
     if not ours:
         return found._replace(notes=(*found.notes, "the profile was made on another machine: gpuplanner profile"))
     sentence = f"this machine as it was measured: {profile.words} (--no-profile leaves it out)"
+    if not profile.words:
+        day = profile.made_at[:10]
+        sentence = f"the profile of this machine of {day} is empty: its specifications are used (gpuplanner profile)"
     return found._replace(notes=(*found.notes, sentence), profile=profile)

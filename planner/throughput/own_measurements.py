@@ -13,6 +13,7 @@ from planner.throughput.measurement import Measurement, Software
 
 FORM = "write GPU[:COUNT]=SAMPLES_PER_S[,PRECISION][,bBATCH], such as 'RTX 3090=812' or 'A100:8=9800,fp32,b128'"
 _MAX_BATCH = 1 << 24
+_MOST_RATE = 1e12
 
 
 def knowledge_with(texts: Sequence[str], experiment: Experiment) -> Knowledge:
@@ -39,8 +40,8 @@ def own_measurement(text: str, experiment: Experiment) -> Measurement:
         rate = float(rate_text)
     except ValueError:
         rate = 0.0
-    if not 0 < rate < 1e12:
-        raise InputError(f"the rate in {text!r} must be a number of samples/s greater than 0; {FORM}")
+    if not 0 < rate < _MOST_RATE:
+        raise InputError(f"the rate in {text!r} must be a number of samples/s above 0 and below {_MOST_RATE:g}; {FORM}")
     precision, batch = experiment.precision, experiment.batch_size_per_gpu
     for word in details:
         named = _precision(word)

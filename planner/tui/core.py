@@ -258,7 +258,7 @@ class LiveCore:
     def profile_words(self) -> str:
         """What is known of this machine by measurement; '' where nothing is."""
         profile = self._opened().local.profile
-        return "" if profile is None else f"measured: {profile.words}"
+        return f"measured: {profile.words}" if profile is not None and profile.words else ""
 
     def profiling(self) -> Profiling:
         from planner.tui.profiling import LiveProfiling

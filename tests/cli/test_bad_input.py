@@ -32,6 +32,8 @@ CASES = [
     (("--where", "clod"), "did you mean cloud"),
     (("--where", "basement"), "unknown place or provider 'basement'"),
     (("--country", "ZZ"), "unknown country 'ZZ'"),
+    (("--country", ""), "unknown country ''"),
+    (("--measured", "RTX 3090=1e30"), "above 0 and below 1e+12"),
     (("--precision", "bf61"), "did you mean bf16"),
     (("--precision", "int4"), "unknown precision 'int4'"),
     (("--optimizer", "adamm"), "did you mean adam"),

@@ -108,9 +108,21 @@ def test_a_profile_of_another_machine_is_not_used(run: Run, python: str) -> None
     assert any("made on another machine" in line for line in answer["assumptions"])
 
 
+def test_a_profile_that_was_stopped_before_anything_was_measured_is_called_empty(run: Run, python: str) -> None:
+    run("profile", "--quick", "--python", python)
+    path = Path(run("profile", "show", "-o", "json").record["path"])
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps({**document, "rates": None, "runs": [], "host": {}}))
+    answer = run(*ASK).record
+    assert any(
+        line.endswith("is empty: its specifications are used (gpuplanner profile)") for line in answer["assumptions"]
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (("--max-seconds", "5", "--"), "no command follows --: gpuplanner profile -- python train.py"),
         (("show",), "nothing was measured on this machine yet: gpuplanner profile --quick"),
         (("--quick", "--sustained"), "--quick and --sustained contradict each other"),
         (("--python", "/no/such/python"), "there is no interpreter '/no/such/python' (--python)"),

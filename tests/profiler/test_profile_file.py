@@ -30,7 +30,7 @@ def test_it_reads_back_as_written(tmp_path: Path) -> None:
     assert profile.runs == (RUN,)
     assert profile.host_launch_s == 4e-6
     assert profile.decode_images_per_s_per_core == 210.0
-    assert profile.words == "rates of the CPU, 1 training run, 2026-11-30"
+    assert profile.words == "rates of the CPU, 1 training run, decoding of images, 2026-11-30"
     assert os.listdir(path.parent) == ["profile.json"]
 
 
