@@ -99,7 +99,7 @@ def _add_machines(group: argparse._ArgumentGroup) -> None:
     purchase.add_argument("--on-demand", action="store_true", help="on-demand prices only")
     purchase.add_argument("--reserved", action="store_true", help="one-year reserved prices only")
     purchase.add_argument("--savings-plan", action="store_true", help="savings-plan prices only")
-    group.add_argument("--max-price", type=positive, metavar="USD", help="dearest hour, all nodes")
+    group.add_argument("--max-price", type=positive, metavar="USD", help="dearest hour, all nodes; this machine stays")
     group.add_argument(
         "--max-price-age", type=whole, default=365, metavar="DAYS", help="older prices are not ranked (365)"
     )

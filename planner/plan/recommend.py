@@ -8,7 +8,11 @@ from planner.hardware.selection import Selection
 from planner.plan.free_tier import within_limits
 from planner.plan.plan import Place
 from planner.plan.search import ORDINARY_STACKS, Limits, Row, meets
+from planner.units import format_duration
 from pricing.flags import GOVERNMENT_REGION
+
+LONGEST_WAIT_S = 91 * 86400.0
+"""A quarter of a year: a longer run on this machine is no answer, unless its place is named (assumption)."""
 
 
 class Named(NamedTuple):
@@ -48,6 +52,13 @@ def why_none(rows: Sequence[Row], limits: Limits, named: Named) -> str:
     if others and all(row.setting.candidate.hypothetical or row.setting.candidate.is_this_machine for row in rows):
         places = ",".join(sorted(others))
         return f"What is left is rented out by nobody: name its place (--where {places}) to have it recommended."
+    here = next((row for row in rows if _too_slow_here(row, named)), None)
+    if here is not None:
+        return (
+            f"Of what is left, this machine takes {format_duration(here.time_s)} and nothing else may be recommended: "
+            f"allow other machines (--where, --max-price, --max-price-age), or name its place "
+            f"(--where {here.setting.candidate.place})."
+        )
     if all(row.setting.candidate.free_tier is not None for row in rows):
         return "What is left is free, but the run may outlast the hours that it is lent for."
     return "No row both runs ordinary PyTorch and has a cost that is known in full."
@@ -89,7 +100,14 @@ def _hindrance(row: Row, named: Named) -> str:
         return "free, but for fewer hours than this takes"
     if not candidate.tariff.complete:
         return "with a cost not known in full"
+    if _too_slow_here(row, named):
+        return "at hand, but too slow for this"
     return "owned by nobody yet" if candidate.hypothetical and candidate.place not in named.places else ""
+
+
+def _too_slow_here(row: Row, named: Named) -> bool:
+    candidate = row.setting.candidate
+    return candidate.is_this_machine and candidate.place not in named.places and row.time_s > LONGEST_WAIT_S
 
 
 def _machine(row: Row) -> Machine:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from tests.cli.conftest import Run
 
 MAIN_JOB = ("estimate", "--epochs", "90", "--model", "resnet50", "--offline")
@@ -294,3 +295,47 @@ def test_the_answer_stands_in_the_table_however_few_rows_are_asked_for(run: Run)
 @pytest.mark.parametrize("command", [("estimate",), ("export", "--to", "bash")])
 def test_where_nothing_may_be_recommended_the_exit_code_is_three(run: Run, command: tuple[str, ...]) -> None:
     assert run(*command, "-m", "resnet50", "-e", "90", "--where", "kaggle").code == 3
+
+
+@pytest.mark.parametrize("flags", [("--max-price", "0.0001"), ("--max-price-age", "0")])
+def test_a_run_that_would_take_this_machine_most_of_a_year_is_no_answer(
+    run: Run, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("planner.plan.recommend.LONGEST_WAIT_S", 3600.0)  # which no CPU trains ImageNet in
+    result = run(*MAIN_JOB, *flags, "--no-profile", "-n", "1")
+    assert result.code == 3
+    assert "Of what is left, this machine takes " in " ".join(result.out.split())
+
+
+def test_the_longest_wait_is_said_and_this_machine_is_recommended_where_it_is_named() -> None:
+    from datetime import timedelta
+
+    from planner.plan.planning import make_plan
+    from planner.plan.question import Question
+    from planner.plan.world import open_world
+    from planner.profiler.this_machine import find_this_machine
+
+    world, now = open_world(find_this_machine()), datetime.now().astimezone()
+    forever = resolve_experiment(ExperimentRequest("resnet50", epochs=9000))
+    asked = Question(max_price_usd_per_hour=1e-5)
+    plan = make_plan(forever, asked, world, now)
+    here = next(row for row in plan.estimates if row.is_this_machine)
+    assert here.time_s is not None
+    assert timedelta(seconds=here.time_s.p50) > timedelta(days=91)
+    assert plan.recommendation is None
+    assert plan.no_recommendation.startswith("Of what is left, this machine takes ")
+    named = make_plan(forever, asked._replace(where=(here.place,)), world, now)
+    assert named.recommendation is not None
+    assert named.recommendation.estimate.is_this_machine
+
+
+def test_offers_above_the_dearest_hour_are_counted(run: Run) -> None:
+    """Those left out and those ranked, or refused, are all that there are without the limit."""
+    everything = run(*MAIN_JOB, "--where", "aws", "-n", "1", "-o", "json").record
+    cheap = run(*MAIN_JOB, "--where", "aws", "--max-price", "2", "-n", "1", "-o", "json").record
+    (said,) = (text for text in cheap["assumptions"] if "--max-price" in text)
+    left_out = int(said.split()[0].replace(",", ""))
+    refused = everything["unranked_count"] - cheap["unranked_count"]
+    assert 0 < left_out <= everything["ranked_count"] - cheap["ranked_count"] + refused
+    assert left_out >= everything["ranked_count"] - cheap["ranked_count"]
+    assert "this machine stays" in run("estimate", "--help").out
