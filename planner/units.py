@@ -96,11 +96,17 @@ def format_rate(per_second: float | None) -> str:
 
 
 def format_bytes(count: float | None) -> str:
-    """GiB with one decimal, TiB above 1,024; unknown is '–'."""
+    """GiB with one decimal, TiB above 1,024; MiB and KiB below 1, two digits at least; unknown is '–'."""
     if count is None:
         return UNKNOWN
     gib = count / GIB
-    return f"{gib / 1024:.1f} TiB" if gib >= 1024 else f"{gib:.1f} GiB"
+    if gib >= 1024:
+        return f"{gib / 1024:.1f} TiB"
+    for unit in ("GiB", "MiB"):
+        if round(gib, 1) >= 1:
+            return f"{gib:.1f} {unit}" if unit == "GiB" or gib < 9.95 else f"{gib:.0f} {unit}"
+        gib *= 1024
+    return f"{gib:.0f} KiB" if gib else "0 GiB"
 
 
 def format_count(count: float | None) -> str:

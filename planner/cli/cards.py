@@ -8,9 +8,10 @@ import textwrap
 from datetime import datetime
 from typing import Any
 
+from planner.cli.gpus import named_singly
 from planner.cli.listing import first, write_records, write_table
 from planner.cli.table import Column, terminal_width
-from planner.errors import InputError, NothingFitsError
+from planner.errors import InputError, NothingFitsError, UnknownNameError
 from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.hardware.accelerator import Accelerator
@@ -69,10 +70,16 @@ def _named(arguments: argparse.Namespace) -> list[Accelerator]:
     """The cards that are named, one a word group; none is all. Raises InputError."""
     if not arguments.name:
         return []
-    device = resolve(" ".join(arguments.name)).accelerator
-    if not sold_singly(device) or card_price(device) is None:
-        raise InputError(f"no price of a card {device.name} is known")
-    return [device]
+    try:
+        devices = [resolve(" ".join(arguments.name)).accelerator]
+    except UnknownNameError:
+        devices = named_singly(arguments.name)
+        if not devices:
+            raise
+    for device in devices:
+        if not sold_singly(device) or card_price(device) is None:
+            raise InputError(f"no price of a card {device.name} is known")
+    return devices
 
 
 def _cells(one: Bought) -> tuple[str, ...]:

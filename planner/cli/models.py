@@ -82,7 +82,7 @@ def _cells(model: ModelSummary) -> tuple[str, ...]:
         model.task,
         format_count(model.parameters),
         format_count(model.forward_flops_per_sample),
-        format_bytes(model.activation_bytes_per_sample).replace(" GiB", "G"),
+        format_bytes(model.activation_bytes_per_sample),
         size,
         str(model.recipe_batch_size_per_gpu),
         model.default_dataset or UNKNOWN,

@@ -10,7 +10,7 @@ from typing import Any
 
 from planner.cli.listing import write_json_record
 from planner.errors import InputError
-from planner.units import format_count
+from planner.units import format_bytes, format_count
 from planner.values import positive
 from planner.workloads.own_trace import TraceRequest, checked_target, interpreter, parse_inputs, trace
 from planner.workloads.reading import parse_json_object
@@ -116,10 +116,7 @@ def _lines(workload: Workload, path: Path) -> list[str]:
         ("parameters", f"{workload.parameters:,}"),
         ("forward", f"{format_count(record['forward_flops_per_sample'])} FLOPs per {workload.sample_unit}"),
         ("training", f"{format_count(record['training_flops_per_sample'])} FLOPs per {workload.sample_unit}"),
-        (
-            "activations",
-            f"{record['activation_bytes_per_sample'] / (1 << 20):,.1f} MiB per {workload.sample_unit} (amp)",
-        ),
+        ("activations", f"{format_bytes(record['activation_bytes_per_sample'])} per {workload.sample_unit} (amp)"),
         *(("", note) for note in workload.notes),
     ]
     lines = [workload.name, *(f"  {label:12} {text}" for label, text in rows)]

@@ -13,7 +13,7 @@ _BLOCK = 4 << 20
 
 
 def read_rate(directory: Path, file_bytes: int = FILE_BYTES, limit_s: float = math.inf) -> float | None:
-    """Bytes a second; None where the system keeps the file in its cache, has no room or takes longer than ``limit_s``."""
+    """Bytes a second; None where the file stays in the cache, has no room or takes longer than ``limit_s``."""
     if not hasattr(os, "posix_fadvise"):
         return None
     path = directory / f".gpuplanner-disk-{os.getpid()}"

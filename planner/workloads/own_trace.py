@@ -100,8 +100,10 @@ def checked_target(target: str) -> str:
     if source.endswith(".py"):
         if not Path(source).is_file():
             raise InputError(f"there is no file {source!r}")
-    elif not all(part.isidentifier() for part in source.split(".")):
+    elif Path(source).is_file() or not all(part.isidentifier() for part in source.split(".")):
         raise InputError(f"{source!r} is neither a .py file nor a module's name")
+    elif Path(source).is_dir() and next(Path(source).glob("*.py"), None) is None:
+        raise InputError(f"the folder {source!r} has no .py file, so no {attribute!r}")
     return target
 
 
@@ -111,7 +113,7 @@ def _library_target(target: str) -> str:
         return target
     if target.endswith(".py"):
         raise InputError(f"say what in {target!r} makes the model: {target}:build_model")
-    if "/" in target or not target:
+    if "/" in target or not target or Path(target).exists() or target.lower().endswith((".json", ".onnx")):
         raise InputError(f"cannot read {target!r}; write path/to/model.py:build_model, timm/NAME or torchvision/NAME")
     return f"timm/{target}"
 

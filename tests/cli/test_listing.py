@@ -50,6 +50,16 @@ def test_doctor_says_what_is_there(run: Run) -> None:
         assert word in result.out
 
 
+def test_several_accelerators_are_looked_up_one_by_one(run: Run) -> None:
+    keys = [row["key"] for row in run("gpus", "RTX 4090", "H100", "-o", "json").record["gpus"]]
+    assert keys == ["RTX4090", "H100-SXM"]
+    assert run("gpus", "RTX", "4090", "-o", "json").record["gpus"][0]["key"] == "RTX4090"
+    cards = run("gpus", "RTX 4090", "RTX 3090", "--for", "resnet50", "-o", "json").record["cards"]
+    assert {row["key"] for row in cards} == {"RTX4090", "RTX3090"}
+    unknown = run("gpus", "RTX 4090", "H999")
+    assert (unknown.code, "unknown accelerator 'H999'" in unknown.err) == (2, True)
+
+
 def test_doctor_marks_the_sources_whose_prices_are_old(run: Run) -> None:
     findings = run("doctor", "-o", "json").record["findings"]
     (lambda_labs,) = (row for row in findings if "Lambda price list" in row["text"])  # last seen in May 2026

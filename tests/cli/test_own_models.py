@@ -144,6 +144,7 @@ class TestTrace:
         (("trace", "none.py:Net"), "there is no file 'none.py'"),
         (("trace", "net.py"), "net.py:build_model"),
         (("trace", "timm/resnet18", "--input", "3x"), "cannot read the shape"),
+        (("trace", "none.json"), "cannot read 'none.json'; write path/to/model.py:build_model"),
         (("trace", "timm/resnet18", "--python", "/no/python"), "there is no program"),
         (("trace", "timm/resnet18", "--timeout", "0"), "greater than 0"),
     ],

@@ -195,3 +195,21 @@ class TestInterpreter:
 
     def test_without_one_a_python_is_found(self) -> None:
         assert Path(interpreter(None)).exists()
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("bin.json", "cannot read 'bin.json'"),
+        ("bin.json:x", "'bin.json' is neither a .py file nor a module's name"),
+        ("emptydir:x", "the folder 'emptydir' has no .py file, so no 'x'"),
+    ],
+)
+def test_what_is_no_code_is_refused_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bin.json").write_text("{}")
+    (tmp_path / "emptydir").mkdir()
+    with pytest.raises(InputError, match=words):
+        checked_target(target)
