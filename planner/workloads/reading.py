@@ -11,6 +11,9 @@ from typing import Any
 from planner.errors import InputError
 
 MAX_JSON_BYTES = 16 << 20
+_KINDS: dict[type, str] = {
+    bool: "a truth value", int: "a number", float: "a number", str: "a text", list: "a list", type(None): "nothing",
+}  # fmt: skip
 
 
 def read_bytes(path: Path, max_bytes: int, what: str) -> bytes:
@@ -67,8 +70,13 @@ def parse_json_object(text: str, subject: str) -> dict[str, Any]:
             f"{subject} cannot be read as JSON: it is nested too deeply or its numbers are too long"
         ) from error
     if not isinstance(value, dict):
-        raise InputError(f"{subject} holds no JSON object but a {type(value).__name__}")
+        raise InputError(f"{subject} holds no JSON object but {kind_of(value)}")
     return value
+
+
+def kind_of(value: object) -> str:
+    """What a value of JSON, YAML or TOML is called: 'a number', 'a list'."""
+    return _KINDS.get(type(value), f"a value of the type {type(value).__name__}")
 
 
 def _reason(error: Exception) -> str:

@@ -240,7 +240,7 @@ MERGE_BOMB = "a: &a {k: v}\n" + "".join(f"{b}: &{b} {{<<: [{', '.join([f'*{a}'] 
         ("code.yml", "base_model: !!python/object/apply:os.system ['true']\nmicro_batch_size: 1", "safely"),
         ("tabs.yml", "base_model: a\n\tmicro_batch_size: 1", "line 2"),
         ("empty.yml", "", "is empty"),
-        ("text.yml", "just words", "no fields but a str"),
+        ("text.yml", "just words", "no fields but a text"),
         ("two.yml", "a: 1\n---\nb: 2", "not YAML"),
         ("date.yml", "a: 2026-99-99", "not YAML|is not recognised"),
         ("half.json", '{"num_train_epochs": 3', "is not JSON"),

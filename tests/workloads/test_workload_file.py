@@ -152,6 +152,15 @@ class TestPaths:
         with pytest.raises(InputError, match=r"5,368,709,120 bytes; more than 16,777,216 are not read"):
             load_workload(str(path))
 
+    @pytest.mark.parametrize(
+        ("text", "words"), [("3", "a number"), ("[]", "a list"), ('"x"', "a text"), ("true", "a truth value")]
+    )
+    def test_what_is_no_object_is_called_what_it_is(self, tmp_path: Path, text: str, words: str) -> None:
+        path = tmp_path / "model.json"
+        path.write_text(text)
+        with pytest.raises(InputError, match=f"holds no JSON object but {words}$"):
+            load_workload(str(path))
+
     def test_code_is_not_run(self, tmp_path: Path) -> None:
         path = tmp_path / "model.py"
         path.write_text("raise SystemExit('it ran')")

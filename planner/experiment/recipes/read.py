@@ -9,7 +9,7 @@ from planner.errors import InputError
 from planner.experiment.recipes import axolotl, hf_arguments, lightning, timm_args, torchtitan, torchtune
 from planner.experiment.recipes.found import Found
 from planner.experiment.resolve import ExperimentRequest
-from planner.workloads.reading import parse_json_object, read_text
+from planner.workloads.reading import kind_of, parse_json_object, read_text
 
 MAX_BYTES = 2 << 20
 # The most particular first: several have a model and a batch size.
@@ -71,7 +71,7 @@ def _content(path: Path, subject: str) -> dict[str, Any]:
 
         content = load_yaml(text, subject)
         if not isinstance(content, dict):
-            raise InputError(f"{subject} holds no fields but a {type(content).__name__}")
+            raise InputError(f"{subject} holds no fields but {kind_of(content)}")
         return {str(key): value for key, value in content.items()}
     raise InputError(f"{subject} is no .json, .yaml, .yml or .toml file")
 
