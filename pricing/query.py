@@ -90,5 +90,5 @@ def _price_reason(marks: tuple[str, ...], price_as_of: str, today: date, max_age
             return flags.MEANING[flag]
     age = age_days(price_as_of, today)
     if age > max_age_days:
-        return f"the price is {age} days old, more than {max_age_days}"
+        return f"the price is {age} {'day' if age == 1 else 'days'} old, more than {max_age_days}"
     return ""

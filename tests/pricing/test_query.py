@@ -106,3 +106,4 @@ def test_why_an_offer_has_no_rank() -> None:
     assert unranked_reason(OFFER, MACHINE, TODAY, max_age_days=100) == "the price is 133 days old, more than 100"
     assert unranked_reason(OFFER, MACHINE, date(2027, 7, 20)) == ""
     assert "366 days" in unranked_reason(OFFER, MACHINE, date(2027, 7, 21))
+    assert unranked_reason(OFFER, MACHINE, date(2026, 7, 21), max_age_days=0) == "the price is 1 day old, more than 0"
