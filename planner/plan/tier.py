@@ -1,6 +1,6 @@
 """Which arrangement an experiment needs: no GPU, a modest one, one strong machine, or a cluster."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from planner.hardware.machine import Machine
@@ -9,6 +9,9 @@ from planner.units import GIB, MoneyFormat, format_duration, format_money
 
 MODEST_MEMORY_BYTES = 24.5 * GIB
 """A modest GPU has up to the 24 GB of a large desktop card."""
+
+PAUSE_S = 3600.0
+"""A run so short is not worth setting a GPU up for (assumption)."""
 
 
 class Arrangement(NamedTuple):
@@ -40,13 +43,21 @@ def verdict(rows: Sequence[Row], deadline_s: float | None = None, money: MoneyFo
     known = [(level, best[level]) for level in sorted(best)]
     if not known:
         return None
-    chosen = next((level for level, row in known if row.time_s <= _limit_s(level, deadline_s)), known[-1][0])
+    in_time = (level for level, row in known if row.time_s <= _limit_s(level, deadline_s))
+    chosen = next((level for level in in_time if level > 0 or not _beaten(best[0], best)), known[-1][0])
     figures = "; ".join(
         _figures("it" if len(known) == 1 else ARRANGEMENTS[level].short, row, money) for level, row in known
     )
     limit_s = _limit_s(chosen, deadline_s)
     within = f" within {format_duration(limit_s)}" if best[chosen].time_s <= limit_s < float("inf") else ""
     return Verdict(ARRANGEMENTS[chosen].name, f"{_capital(ARRANGEMENTS[chosen].name)}{within}: {figures}.")
+
+
+def _beaten(cpu: Row, best: Mapping[int, Row]) -> bool:
+    """Whether a GPU is called for though the CPU ends in time: it is cheaper and sooner, and by more than a pause."""
+    return cpu.time_s > PAUSE_S and any(
+        row.time_s < cpu.time_s and row.cost_usd < cpu.cost_usd for level, row in best.items() if level > 0
+    )
 
 
 def _best(rows: Iterable[Row], deadline_s: float | None) -> dict[int, Row]:

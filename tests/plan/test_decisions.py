@@ -180,6 +180,7 @@ def test_a_long_run_needs_more_than_a_short_one(world: World) -> None:
         return found.arrangement
 
     assert of(model="resnet18-cifar", epochs=1) == "no GPU needed"
+    assert of(model="resnet50", epochs=1) == "one modest GPU", "hours on a CPU, minutes and cents on a GPU"
     assert of(model="resnet50", epochs=90) == "one modest GPU"
     assert of(model="llama-3-8b", tokens=15e9) == "a workstation or one cloud machine"
     assert verdict([]) is None
