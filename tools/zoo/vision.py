@@ -87,7 +87,7 @@ def family_of(name: str) -> str:
     """The letters before the first digit or underscore: resnet50 -> resnet, vit_base_patch16_224 -> vit."""
     parts = name.removeprefix("tf_").removeprefix("gluon_").removeprefix("legacy_").split("_")
     head = parts[0].rstrip("0123456789")
-    return "".join(character for character in head if not character.isdigit()) or parts[0]
+    return "".join(character for character in head if not character.isdecimal()) or parts[0]
 
 
 def classification_step(model: Any, size: int, channels: int = 3) -> Step:
