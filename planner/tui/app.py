@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
 
 from rich.text import Text
 from textual.app import App, SystemCommand
@@ -83,6 +83,11 @@ class BatchFound(Message):
 
     row: Estimate
     largest: int | None
+
+
+def is_ready(screen: Screen[object]) -> TypeGuard[PlannerScreen]:
+    """Whether what a worker tells can be shown on it: not before it is mounted, when it looks at everything itself."""
+    return isinstance(screen, PlannerScreen) and screen.is_mounted
 
 
 class PlannerApp(App[None]):
@@ -213,7 +218,7 @@ class PlannerApp(App[None]):
 
     def _show(self) -> None:
         for screen in self.screen_stack:
-            if isinstance(screen, PlannerScreen):
+            if is_ready(screen):
                 screen.refresh_content()
 
     @property
@@ -229,7 +234,7 @@ class PlannerApp(App[None]):
     def row_changed(self) -> None:
         """Tell the tab that lies over the plan."""
         for screen in self.screen_stack[1:]:
-            if isinstance(screen, PlannerScreen):
+            if is_ready(screen):
                 screen.row_changed()
 
     # Levers of the row under the cursor
@@ -294,7 +299,7 @@ class PlannerApp(App[None]):
     def refresh_moved(self) -> None:
         """The refresh has got on: screens that show it look at it again."""
         screen = self.screen
-        if isinstance(screen, PlannerScreen):
+        if is_ready(screen):
             screen.paint_bars()
             screen.show_refresh()
 
@@ -304,7 +309,7 @@ class PlannerApp(App[None]):
             self.core.prices_changed()
             self.ask(self.values)
             for screen in self.screen_stack:
-                if isinstance(screen, PlannerScreen):
+                if is_ready(screen):
                     screen.prices_changed()
 
     # Profiling this machine
@@ -312,7 +317,7 @@ class PlannerApp(App[None]):
     def profile_moved(self) -> None:
         """The profile has got on: the screen that shows it looks at it again."""
         screen = self.screen
-        if isinstance(screen, PlannerScreen):
+        if is_ready(screen):
             screen.show_profile()
 
     def profile_ended(self) -> None:
