@@ -92,10 +92,6 @@ def total_cents(charges: Iterable[Charge], seconds: float) -> int:
     return sum(cents(usd) for usd in amounts if usd is not None)
 
 
-def total_usd(charges: Iterable[Charge], seconds: float, credit_usd: float = 0.0) -> float:
-    return after_credit(total_cents(charges, seconds), credit_usd) / 100
-
-
 def after_credit(total: int, credit_usd: float) -> int:
     """Cents that are left to pay."""
     return max(0, total - cents(credit_usd)) if credit_usd else total

@@ -341,11 +341,6 @@ def soft_maximum(device_s: float, host_s: float, norm: float) -> float:
     return larger * factor
 
 
-def estimate_step(experiment: Experiment, machine: Machine, knowledge: Knowledge | None = None) -> StepEstimate:
-    """One experiment on one machine; for many machines make one :class:`StepModel`. Raises InputError."""
-    return StepModel(experiment, knowledge).estimate(machine)
-
-
 def _parts(time: DeviceTime, link: Communication, loading: InputRate, plan: BatchPlan, factor: float) -> StepParts:
     """The parts of the P50; ``factor`` is what evidence corrects of device and communication time."""
     busy_s = (time.total_s + link.exposed_s) * factor

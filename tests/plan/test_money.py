@@ -8,10 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.plan.cost import Charge, PriceAge, bill, cents, cost_interval, price_age, spent_on, total_usd
+from planner.plan.cost import (
+    Charge,
+    PriceAge,
+    after_credit,
+    bill,
+    cents,
+    cost_interval,
+    price_age,
+    spent_on,
+    total_cents,
+)
 from planner.plan.plan import CostPart
 from planner.units import Interval
 from pricing.offer import Offer
+
+
+def total_usd(charges: list[Charge], seconds: float, credit_usd: float = 0.0) -> float:
+    return after_credit(total_cents(charges, seconds), credit_usd) / 100
+
 
 charges_strategy = st.lists(
     st.builds(Charge, st.just("part"), st.floats(0, 1e4), st.floats(0, 1e3), st.just("a source"), st.none()),

@@ -9,15 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.errors import InputError
+from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.hardware.catalog import accelerator, accelerators
+from planner.hardware.machine import Machine
 from planner.throughput.calibration import load_calibration
 from planner.throughput.device import HostSpeed
-from planner.throughput.evidence import shipped_knowledge
+from planner.throughput.estimate import StepEstimate
+from planner.throughput.evidence import Knowledge, shipped_knowledge
 from planner.throughput.kernels import Variant, prepare
 from planner.throughput.precision import resolve_precision
 from planner.throughput.sensitivity import sensitivity
-from planner.throughput.step import StepModel, estimate_step, soft_maximum
+from planner.throughput.step import StepModel, soft_maximum
 from planner.workloads.catalog import load_workload
 from tests.throughput.examples import (
     A100,
@@ -35,6 +38,12 @@ from tests.throughput.examples import (
 )
 
 CALIBRATION = load_calibration()
+
+
+def estimate_step(question: Experiment, on: Machine, knowledge: Knowledge | None = None) -> StepEstimate:
+    return StepModel(question, knowledge).estimate(on)
+
+
 MACHINES = [
     machine(A100),
     machine(RTX3090),
