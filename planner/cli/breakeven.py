@@ -6,7 +6,6 @@ import argparse
 import json
 import math
 import sys
-import textwrap
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
@@ -15,7 +14,7 @@ from planner.cli.money import Currency, currency_of
 from planner.cli.opened_world import opened_world
 from planner.cli.options import add_plan_arguments, experiment_request, question
 from planner.cli.plan_json import SCHEMA_VERSION, experiment_record
-from planner.cli.table import Column, markdown, render, styled, terminal_width, use_color
+from planner.cli.table import Column, markdown, render, styled, terminal_width, use_color, wrapped
 from planner.errors import InputError, NothingFitsError
 from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import describe, resolve_experiment
@@ -97,9 +96,8 @@ def terms_of(arguments: argparse.Namespace) -> Terms:
 def lines(experiment: Experiment, found: BuyOrRent, currency: Currency, *, as_markdown: bool) -> list[str]:
     width, color = (10_000, False) if as_markdown else (terminal_width(), use_color())
     title = describe(experiment)
-    text = [f"# {title}"] if as_markdown else [styled(line, "bold", color) for line in textwrap.wrap(title, width)]
-    text += [*textwrap.wrap(f"Assumed: {'; '.join((*experiment.assumptions, *found.assumptions))}.", width), ""]
-    text += [*(styled(line, "bold", color) for line in textwrap.wrap(verdict(found, currency.show), width)), ""]
+    text = [f"# {title}"] if as_markdown else [styled(line, "bold", color) for line in wrapped(title, width)]
+    text += ["", *(styled(line, "bold", color) for line in wrapped(verdict(found, currency.show), width)), ""]
     text += _shown(*_purchases(found, currency), as_markdown, color)
     text += ["", *_rents(found, currency, width), ""]
     text += [*_sources(found, width), ""]
@@ -110,9 +108,9 @@ def lines(experiment: Experiment, found: BuyOrRent, currency: Currency, *, as_ma
             "",
         ]
         question = f"Months until {found.bought[0].purchase.name} pays against {found.rents[0].words}:"
-        text += textwrap.wrap(question, width)
-        text += _shown(*_sensitivity(found), as_markdown, color)
-    return text
+        text += wrapped(question, width)
+        text += [*_shown(*_sensitivity(found), as_markdown, color), ""]
+    return text + wrapped(f"Assumed: {'; '.join((*experiment.assumptions, *found.assumptions))}.", width)
 
 
 def _shown(columns: Sequence[Column], cells: Sequence[Sequence[str]], as_markdown: bool, color: bool) -> list[str]:
@@ -153,13 +151,13 @@ def _rents(found: BuyOrRent, currency: Currency, width: int) -> Iterator[str]:
             f"Rent, {rent.label}: {rent.words}: {currency.show(rent.usd)} and {format_duration(rent.time_s)} "
             f"a run{pays}{runs}."
         )
-        yield from textwrap.wrap(text, width, subsequent_indent="  ")
+        yield from wrapped(text, width, hanging="  ")
 
 
 def _sources(found: BuyOrRent, width: int) -> Iterator[str]:
     text = "; ".join(f"{one.purchase.name}: {one.purchase.source}" for one in found.bought)
     notes = "pays from: months until less was spent than on the cheapest rent; resold: less what it would sell for"
-    yield from textwrap.wrap(f"{notes}; !: busier than a week is long. Prices: {text}.", width)
+    yield from wrapped(f"{notes}; !: busier than a week is long. Prices: {text}.", width)
 
 
 def _sensitivity(found: BuyOrRent) -> tuple[list[Column], list[list[str]]]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-import textwrap
 from datetime import datetime
 from typing import Any
 
 from planner.cli.gpus import named_singly
 from planner.cli.listing import first, write_records, write_table
-from planner.cli.table import Column, terminal_width
+from planner.cli.table import Column, terminal_width, wrapped
 from planner.errors import InputError, NothingFitsError, UnknownNameError
 from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import ExperimentRequest, resolve_experiment
@@ -114,7 +113,7 @@ def _notes(shown: list[Bought]) -> list[str]:
         "by samples/s for a dollar of the card, best first; shop: seen in shops, launch: the price when it came out; "
         f"samples/kWh: at the wall, host included. Prices: {'; '.join(sources)}."
     )
-    return textwrap.wrap(text, terminal_width())
+    return wrapped(text, terminal_width())
 
 
 def _record(one: Bought) -> dict[str, Any]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import textwrap
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from planner.cli.plan_json import SCHEMA_VERSION, estimate_record, plan_record
-from planner.cli.table import Column, render, styled, terminal_width, use_color
+from planner.cli.table import Column, render, styled, terminal_width, use_color, wrapped
 from planner.errors import InputError
 from planner.handoff.diff import (
     Change,
@@ -162,12 +161,12 @@ _KEPT = ("provider", "name", "instance_type", "region", "zone", "purchase", "acc
 
 def _lines(difference: PlanDiff, max_rows: int) -> list[str]:
     width, color = terminal_width(), use_color()
-    lines = [styled(line, "bold", color) for line in textwrap.wrap(difference.sentence, width)]
+    lines = [styled(line, "bold", color) for line in wrapped(difference.sentence, width)]
     for title, changes in (("Asked otherwise", difference.inputs), ("Other versions", difference.versions)):
         if changes:
             lines += ["", styled(title, "bold", color)]
             for change in changes:
-                lines += textwrap.wrap(f"- {_change_words(change)}", width, subsequent_indent="  ")
+                lines += wrapped(f"- {_change_words(change)}", width, hanging="  ")
     changed = moved(difference.rows)
     if changed:
         shown = changed[:max_rows] if max_rows else changed
@@ -177,11 +176,11 @@ def _lines(difference: PlanDiff, max_rows: int) -> list[str]:
         if several:
             named = [row_words(row) for row in several[:5]]
             more = f" and {len(several) - 5:,} more" if len(several) > 5 else ""
-            lines += ["", *textwrap.wrap(f"{title}: {'; '.join(named)}{more}.", width)]
+            lines += ["", *wrapped(f"{title}: {'; '.join(named)}{more}.", width)]
     if not (changed or difference.inputs or difference.versions or difference.appeared or difference.gone):
         lines.append("Nothing else moved.")
     if difference.cut_off:
-        lines += ["", *textwrap.wrap(f"Rows that -n cut off in one of the plans: {difference.cut_off:,}.", width)]
+        lines += ["", *wrapped(f"Rows that -n cut off in one of the plans: {difference.cut_off:,}.", width)]
     return lines
 
 

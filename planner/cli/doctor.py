@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import platform
 import sys
-import textwrap
 from collections import Counter
 from collections.abc import Iterator
 from datetime import date
@@ -14,7 +13,7 @@ from typing import Literal
 
 from planner import __version__
 from planner.cli.listing import write_json_record
-from planner.cli.table import styled, terminal_width, use_color
+from planner.cli.table import styled, terminal_width, use_color, wrapped
 from planner.errors import InputError, PlannerError
 from planner.hardware.catalog import accelerators
 from planner.plan.config import config_path, load_config
@@ -63,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _hanging(text: str, indent: int) -> str:
     """Lines as wide as the terminal beside what stands left of them; a path stays in one piece."""
-    lines = textwrap.wrap(text, max(24, terminal_width() - indent), break_long_words=False, break_on_hyphens=False)
+    lines = wrapped(text, max(24, terminal_width() - indent))
     return f"\n{' ' * indent}".join(lines)
 
 

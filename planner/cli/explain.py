@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import textwrap
 from datetime import datetime
 from typing import Any
 
 from planner.cli.opened_world import opened_world
 from planner.cli.options import add_choice_arguments, add_plan_arguments, experiment_request, question
 from planner.cli.plan_json import SCHEMA_VERSION, experiment_record
-from planner.cli.table import Column, markdown, render, styled, terminal_width, use_color
+from planner.cli.table import Column, markdown, render, styled, terminal_width, use_color, wrapped
 from planner.errors import InputError, NothingFitsError
 from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import describe, resolve_experiment
@@ -129,11 +128,11 @@ def _machine_record(choice: Choice) -> dict[str, Any]:
 def _lines(experiment: Experiment, choice: Choice, explanation: Explanation, output: str) -> list[str]:
     color = use_color() and output == "table"
     width = 10_000 if output == "markdown" else terminal_width()
-    lines = [styled(line, "bold", color) for line in textwrap.wrap(describe(experiment), width)]
-    lines += [line for text in _machine_lines(choice, explanation) for line in textwrap.wrap(text, width)]
+    lines = [styled(line, "bold", color) for line in wrapped(describe(experiment), width)]
+    lines += [line for text in _machine_lines(choice, explanation) for line in wrapped(text, width)]
     if choice.candidate.blocked:
         blocked = f"Not ranked: {choice.candidate.blocked}"
-        lines += [styled(line, "warn", color) for line in textwrap.wrap(blocked, width)]
+        lines += [styled(line, "warn", color) for line in wrapped(blocked, width)]
     for title, columns, cells in _tables(explanation):
         if cells:
             table = markdown(columns, cells) if output == "markdown" else render(columns, cells, color=color)

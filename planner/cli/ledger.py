@@ -6,11 +6,10 @@ import argparse
 import json
 import math
 import sys
-import textwrap
 from collections.abc import Iterator
 
 from planner.cli.record import stored_ledger
-from planner.cli.table import Column, render, terminal_width, use_color
+from planner.cli.table import Column, render, terminal_width, use_color, wrapped
 from planner.plan.ledger import Entry, read_ledger
 from planner.plan.ledger_score import Checked, Score, checks, scores
 from planner.units import counted, format_duration, format_money, format_rate
@@ -59,7 +58,7 @@ def _lines(entries: list[Entry], found: list[Checked]) -> Iterator[str]:
             f"{_WORDS[score.quantity]}: median error {score.median_error:.0%}, bias {math.expm1(score.bias):+.0%}, "
             f"{score.coverage:.0%} of {score.outcomes} inside P10–P90 (80% expected)"
         )
-        yield from textwrap.wrap(text, terminal_width(), subsequent_indent="  ")
+        yield from wrapped(text, terminal_width(), hanging="  ")
 
 
 def _cells(row: Checked) -> list[str]:

@@ -6,11 +6,10 @@ import argparse
 import csv
 import json
 import sys
-import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
-from planner.cli.table import Column, markdown, render, terminal_width, use_color
+from planner.cli.table import Column, markdown, render, terminal_width, use_color, wrapped
 from planner.values import rows
 
 SCHEMA_VERSION = 1
@@ -61,5 +60,5 @@ def _cell(value: Any) -> Any:
 def write_table(columns: Sequence[Column], cells: Sequence[Sequence[str]], total: int, what: str, output: str) -> None:
     lines = markdown(columns, cells) if output == "markdown" else render(columns, cells, color=use_color())
     count = f"{len(cells)} of {total:,} {what}" + (" (-n 0 for all)" if len(cells) < total else "")
-    lines += ["", *textwrap.wrap(count, terminal_width())]
+    lines += ["", *wrapped(count, terminal_width())]
     sys.stdout.write("\n".join(lines) + "\n")

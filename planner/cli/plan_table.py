@@ -1,12 +1,11 @@
-"""The plan for people: what was assumed, what to do and why, the ranking, and what has no rank."""
+"""The plan for people: what to do and why, the ranking, what was assumed, and what has no rank."""
 
-import textwrap
 from collections.abc import Callable, Sequence
 from datetime import date
 from typing import NamedTuple
 
 from planner.cli.money import Currency
-from planner.cli.table import Column, Style, fitted, markdown, render, styled, terminal_width, use_color
+from planner.cli.table import Column, Style, fitted, markdown, render, styled, terminal_width, use_color, wrapped
 from planner.experiment.resolve import describe
 from planner.plan.plan import Estimate, Plan
 from planner.plan.words import BINDS_WORDS, BUY_WORDS, EVIDENCE_MARKS, gpus_words, machine_name, where_words
@@ -17,7 +16,7 @@ LEGEND = (
     "buy: o-d on demand; ?: a cost not known in full; *: hypothetical machine; †: the code must be ported; !: price old"
 )
 
-_MAX_REASONS = 8
+_MAX_REASONS = 4
 
 
 class _Field(NamedTuple):
@@ -92,24 +91,24 @@ def plan_lines(plan: Plan, currency: Currency) -> list[str]:
     """The plan as lines for a terminal as wide as this one."""
     width, color = terminal_width(), use_color()
     lines = [styled(describe(plan.experiment), "bold", color)]
-    lines += [*(styled(line, "dim", color) for line in textwrap.wrap(_prices_line(plan), width)), ""]
-    lines += _paragraph("Assumed", plan.assumptions, width, color)
-    lines += _paragraph("Warning", plan.warnings, width, color, "warn")
+    lines += [*(styled(line, "dim", color) for line in wrapped(_prices_line(plan), width)), ""]
     lines += [*_answer(plan, width, color), ""]
     if plan.estimates:
         lines += _table(plan, currency, width, color)
-        lines += ["", *(styled(line, "dim", color) for line in textwrap.wrap(f"{_count(plan)}. {LEGEND}.", width))]
+        lines += ["", *(styled(line, "dim", color) for line in wrapped(f"{_count(plan)}. {LEGEND}.", width)), ""]
+    lines += _paragraph("Warning", plan.warnings, width, color, "warn")
+    lines += _paragraph("Assumed", plan.assumptions, width, color)
     return lines + _unranked_lines(plan, width, color)
 
 
 def plan_markdown(plan: Plan, currency: Currency) -> list[str]:
     lines = [f"# {describe(plan.experiment)}", "", _prices_line(plan), ""]
-    lines += [f"- Assumed: {text}" for text in plan.assumptions]
-    lines += [f"- Warning: {text}" for text in plan.warnings]
-    lines += ["", "\n".join(_answer(plan, 10_000, False)), ""]
+    lines += ["\n".join(_answer(plan, 10_000, False)), ""]
     fields = _fields(currency)
     lines += markdown([field.column for field in fields], _cells(fields, plan.estimates, currency))
-    lines += ["", f"{_count(plan)}. {LEGEND}."]
+    lines += ["", f"{_count(plan)}. {LEGEND}.", ""]
+    lines += [f"- Warning: {text}" for text in plan.warnings]
+    lines += [*(f"- Assumed: {text}" for text in plan.assumptions), ""]
     return lines + _unranked_lines(plan, 10_000, False)
 
 
@@ -129,23 +128,23 @@ def _paragraph(title: str, texts: Sequence[str], width: int, color: bool, style:
     """All texts as one paragraph under a title, and a blank line; nothing where there are none."""
     if not texts:
         return []
-    return [*(styled(line, style, color) for line in textwrap.wrap(f"{title}: {'; '.join(texts)}.", width)), ""]
+    return [*(styled(line, style, color) for line in wrapped(f"{title}: {'; '.join(texts)}.", width)), ""]
 
 
 def _answer(plan: Plan, width: int, color: bool) -> list[str]:
     if plan.recommendation is None:
-        lines = [styled(line, "warn", color) for line in textwrap.wrap(plan.no_recommendation, width)]
+        lines = [styled(line, "warn", color) for line in wrapped(plan.no_recommendation, width)]
         for way in plan.nearest:
-            lines += textwrap.wrap(f"- {way}", width, subsequent_indent="  ")
+            lines += wrapped(f"- {way}", width, hanging="  ")
         return lines
     text = f"Answer (#{plan.recommendation.rank}): {plan.recommendation.sentence}"
-    lines = [styled(line, "bold", color) for line in textwrap.wrap(text, width)]
+    lines = [styled(line, "bold", color) for line in wrapped(text, width)]
     if plan.recommendation.passed_over:
         passed_over = f"Passed over: {plan.recommendation.passed_over}."
-        lines += [styled(line, "dim", color) for line in textwrap.wrap(passed_over, width)]
+        lines += [styled(line, "dim", color) for line in wrapped(passed_over, width)]
     notes = [f"Mind: {hint}." for hint in plan.recommendation.estimate.hints]
     notes += [f"Tier: {plan.tier}"] if plan.tier else []
-    return lines + [styled(line, "dim", color) for note in notes for line in textwrap.wrap(note, width)]
+    return lines + [styled(line, "dim", color) for note in notes for line in wrapped(note, width)]
 
 
 def _table(plan: Plan, currency: Currency, width: int, color: bool) -> list[str]:
@@ -181,10 +180,10 @@ def _unranked_lines(plan: Plan, width: int, color: bool) -> list[str]:
     if not by_reason:
         return []
     ordered = sorted(by_reason.items(), key=lambda item: -len(item[1]))
-    lines = ["", styled(f"Not ranked: {counted(plan.unranked_count, 'offer')}", "bold", color)]
+    lines = [styled(f"Not ranked: {counted(plan.unranked_count, 'offer')}", "bold", color)]
     for reason, names in ordered[:_MAX_REASONS]:
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        lines += textwrap.wrap(f"- {reason}: {shown}", width, subsequent_indent="  ")
+        lines += wrapped(f"- {reason}: {shown}", width, hanging="  ")
     if len(ordered) > _MAX_REASONS:
         lines.append(f"- {len(ordered) - _MAX_REASONS} more reasons (-o json has them all)")
     return lines

@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import textwrap
 from collections import Counter
 from datetime import date
 from typing import Any
 
 from planner.cli.listing import SCHEMA_VERSION, write_records
 from planner.cli.prices_catalog import as_planner_error, opened_catalog, say
-from planner.cli.table import Column, markdown, render, terminal_width, use_color
+from planner.cli.table import Column, markdown, render, terminal_width, use_color, wrapped
 from planner.profiler.this_machine import store_path
 from planner.units import UNKNOWN
 from pricing.age import SPOT_STALE_AFTER_DAYS, STALE_AFTER_DAYS, age_days, is_stale
@@ -87,18 +86,13 @@ def _write_words(
     def table(columns: tuple[Column, ...], cells: list[tuple[str, ...]]) -> list[str]:
         return markdown(columns, cells) if output == "markdown" else render(columns, cells, color=use_color())
 
-    def wrapped(text: str) -> list[str]:
-        """As wide as the terminal; a path stays in one piece."""
-        if output == "markdown":
-            return [text]
-        return textwrap.wrap(
-            text, terminal_width(), subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
-        )
+    def hanging(text: str) -> list[str]:
+        return [text] if output == "markdown" else wrapped(text, terminal_width(), "    ")
 
     total = sum(source.offers for source in sources)
     lines = [
-        *wrapped(f"{total:,} offers in {catalog.path}"),
-        *wrapped(
+        *hanging(f"{total:,} offers in {catalog.path}"),
+        *hanging(
             f"{stale:,} of them are old: spot after {SPOT_STALE_AFTER_DAYS} days, others after {STALE_AFTER_DAYS}"
         ),
         "",
@@ -109,12 +103,12 @@ def _write_words(
         lines += [*table(_READINGS, [_reading_cells(reading) for reading in readings]), ""]
         for reading in readings:
             if reading.problem:
-                lines += wrapped(f"- {reading.feed}, {reading.region or 'all'}: {reading.problem}")
+                lines += hanging(f"- {reading.feed}, {reading.region or 'all'}: {reading.problem}")
     else:
         lines += ["nothing was refreshed on this machine yet: gpuplanner prices refresh", ""]
     lines.append(f"{reasons.total():,} prices set apart, never ranked")
     for reason, count in reasons.most_common():
-        lines += wrapped(f"  {count:,}: {reason}")
+        lines += hanging(f"  {count:,}: {reason}")
     sys.stdout.write("\n".join(lines) + "\n")
 
 

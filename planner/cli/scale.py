@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import textwrap
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +12,7 @@ from planner.cli.money import Currency, currency_of
 from planner.cli.opened_world import opened_world
 from planner.cli.options import add_plan_arguments, experiment_request, question
 from planner.cli.plan_json import SCHEMA_VERSION, experiment_record
-from planner.cli.table import Column, markdown, render, styled, terminal_width, use_color
+from planner.cli.table import Column, markdown, render, styled, terminal_width, use_color, wrapped
 from planner.errors import InputError, NothingFitsError
 from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import describe, resolve_experiment
@@ -154,16 +153,16 @@ def _lines(
 ) -> list[str]:
     width, color = (10_000, False) if as_markdown else (terminal_width(), use_color())
     title = f"{describe(experiment)} on {device.name}"
-    lead = [f"# {title}"] if as_markdown else [styled(line, "bold", color) for line in textwrap.wrap(title, width)]
+    lead = [f"# {title}"] if as_markdown else [styled(line, "bold", color) for line in wrapped(title, width)]
     text = [*lead, ""]
     for sentence in notes:
-        text += textwrap.wrap(sentence, width)
+        text += wrapped(sentence, width)
     cells = [_cells(row, currency) for row in found.rows]
     text += ["", *(markdown(_COLUMNS, cells) if as_markdown else render(_COLUMNS, cells, color=color))]
     for problem in dict.fromkeys(row.problem for row in found.rows if row.problem):
         sizes = [_size(row) for row in found.rows if row.problem == problem]
         which = "all of them" if len(sizes) == len(found.rows) else f"{', '.join(sizes)} GPUs"
-        text += textwrap.wrap(f"- {which}: {problem}", width, subsequent_indent="  ")
+        text += wrapped(f"- {which}: {problem}", width, hanging="  ")
     return text
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from datetime import datetime, timedelta
 
 from planner.cli.money import Currency
-from planner.cli.table import Column, fitted, markdown, render, shorten, styled, terminal_width, use_color
+from planner.cli.table import Column, fitted, markdown, render, shorten, styled, terminal_width, use_color, wrapped
 from planner.experiment.resolve import describe
 from planner.plan import gantt
 from planner.plan.sentence import machine_words
@@ -42,18 +41,17 @@ def sweep_lines(swept: Swept, currency: Currency, max_rows: int, *, markdown: bo
     color = use_color() and not markdown
     plan = swept.plan
     lines = [styled(f"{_count(len(plan.labels), 'experiment')} of {describe(swept.experiment)}", "bold", color), ""]
-    lines += [styled(line, "dim", color) for line in textwrap.wrap(f"Assumed: {'; '.join(swept.assumptions)}.", width)]
-    lines += [styled(line, "warn", color) for text in swept.warnings for line in textwrap.wrap(text, width)]
-    lines += ["", *(styled(line, "bold", color) for line in textwrap.wrap(_answer(swept, currency), width))]
-    lines += textwrap.wrap(_bound(plan), width)
+    lines += [*(styled(line, "bold", color) for line in wrapped(_answer(swept, currency), width))]
+    lines += wrapped(_bound(plan), width)
     if len(plan.labels) > 1:
-        lines += textwrap.wrap(_feedback(swept), width)
-    lines += [line for text in _sooner_sentences(swept, currency) for line in textwrap.wrap(text, width)]
+        lines += wrapped(_feedback(swept), width)
+    lines += [line for text in _sooner_sentences(swept, currency) for line in wrapped(text, width)]
     chart = _chart(swept, currency, width)
     lines += ["", *(["```text", *chart, "```"] if markdown else chart), styled(gantt.LEGEND, "dim", color)]
     for title, columns, cells in _tables(swept, currency, max_rows):
         lines += ["", styled(title, "bold", color), *_table(columns, cells, width, color, markdown)]
-    return lines
+    lines += ["", *(styled(line, "warn", color) for text in swept.warnings for line in wrapped(text, width))]
+    return lines + [styled(line, "dim", color) for line in wrapped(f"Assumed: {'; '.join(swept.assumptions)}.", width)]
 
 
 def _table(

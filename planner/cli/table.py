@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -44,6 +45,11 @@ def styled(text: str, style: Style, color: bool) -> str:
 
 def shorten(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def wrapped(text: str, width: int, hanging: str = "") -> list[str]:
+    """The text in lines, later ones indented by ``hanging``; a flag (``--hour-value``) or a path stays whole."""
+    return textwrap.wrap(text, width, subsequent_indent=hanging, break_on_hyphens=False, break_long_words=False)
 
 
 def render(

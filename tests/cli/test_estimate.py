@@ -140,8 +140,16 @@ def test_the_table_fits_the_screen(run: Run, monkeypatch: pytest.MonkeyPatch, co
     assert result.code == 0
     assert max(map(len, result.out.splitlines())) <= columns
     assert "\x1b" not in result.out
-    for word in ("Assumed: ", "Answer (#", "Not ranked", "this machine", "*DGX", "*RTX"):
+    for word in ("this machine", "*DGX", "*RTX"):
         assert word in result.out
+    in_order = [result.out.index(word) for word in ("Answer (#", "  # machine", "Assumed: ", "Not ranked")]
+    assert in_order == sorted(in_order)
+
+
+def test_a_flag_is_not_broken_at_its_hyphens(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for columns in range(90, 110):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert "(--hour-value)" in run(*MAIN_JOB, "-n", "1").out
 
 
 def test_the_table_shows_this_machine_and_every_place_however_few_rows_are_asked_for(run: Run) -> None:
