@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from planner.cli.money import Currency, currency_of
 from planner.cli.opened_world import opened_world
@@ -69,7 +69,7 @@ def _write(plan: Plan, shown: Shown | None, currency: Currency, output: str) -> 
     if output == "json":
         from planner.cli.plan_json import write_json
 
-        write_json(plan, sys.stdout, shown)
+        write_json(plan, sys.stdout, _more(shown))
     elif output == "csv":
         from planner.cli.plan_json import write_csv
 
@@ -87,6 +87,15 @@ def _write(plan: Plan, shown: Shown | None, currency: Currency, output: str) -> 
 
             lines += decision_lines(shown, currency, as_markdown=output == "markdown", color=use_color())
         sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _more(shown: Shown | None) -> dict[str, Any]:
+    """The JSON keys that are there only where they are asked for."""
+    if shown is None:
+        return {}
+    from planner.cli.decision import decision_record
+
+    return decision_record(shown)
 
 
 def _exit_code(plan: Plan) -> int:

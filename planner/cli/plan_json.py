@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TextIO
+from collections.abc import Iterable, Mapping
+from typing import Any, TextIO
 
 from planner.experiment.experiment import Experiment
 from planner.plan.plan import CostPart, Estimate, Plan, Recommendation, SpotTerms
 from planner.units import GIB, Interval
 
-if TYPE_CHECKING:
-    from planner.cli.decision import Shown
-
 SCHEMA_VERSION = 1
 
 
-def write_json(plan: Plan, out: TextIO, shown: Shown | None = None) -> None:
-    """The plan's record, with what else was asked to be ``shown``."""
+def write_json(plan: Plan, out: TextIO, more: Mapping[str, Any]) -> None:
+    """The plan's record, with what ``more`` was asked for."""
     import json
 
-    record = plan_record(plan)
-    if shown is not None:
-        from planner.cli.decision import decision_record
-
-        record |= decision_record(shown)
-    json.dump(record, out, indent=1, allow_nan=False)
+    json.dump(plan_record(plan) | more, out, indent=1, allow_nan=False)
     out.write("\n")
 
 

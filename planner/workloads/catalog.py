@@ -7,20 +7,16 @@
 import csv
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from planner.errors import DataError, UnknownNameError, near_misses
-from planner.workloads.workload import Linear, Memory, Operation, Phase, Workload
+from planner.workloads.record import MODEL_CONFIG, parse_record
+from planner.workloads.workload import Workload
 
 DATA = Path(__file__).parent.parent / "data"
-MODEL_CONFIG = "config.json"
-_PHASES: tuple[Phase, Phase] = ("forward", "backward")
-_OPTIONAL_FIELDS = (
-    "optimizer", "sample_unit", "image_size", "seq_length", "trainable_parameters", "embedding_parameters"
-)  # fmt: skip
 
 
 class ModelSummary(NamedTuple):
@@ -183,78 +179,6 @@ _PUNCTUATION = str.maketrans("", "", " \t\n!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 def fold(name: str) -> str:
     """A spelling without case, spaces and punctuation: 'ResNet-50 v1.5' and 'resnet50_v1.5' are the same."""
     return name.casefold().translate(_PUNCTUATION)
-
-
-def parse_record(record: Mapping[str, Any]) -> Workload:
-    """A workload from its JSON record (``to_record`` is the inverse)."""
-    memory = record["memory"]
-    return Workload(
-        name=record["name"],
-        task=record["task"],
-        family=record["family"],
-        parameters=record["parameters"],
-        parameter_tensors=record["parameter_tensors"],
-        operations=tuple(map(_operation, record["operations"])),
-        memory_amp=_memory(memory["amp"]),
-        memory_fp32=_memory(memory["fp32"]),
-        default_dataset=record["default_dataset"],
-        recipe_batch_size_per_gpu=record["recipe_batch_size_per_gpu"],
-        max_global_batch_size=record["max_global_batch_size"],
-        recipe_source=record["recipe_source"],
-        source=record["source"],
-        notes=tuple(record.get("notes", ())),
-        **{field: record[field] for field in _OPTIONAL_FIELDS if field in record},
-    )
-
-
-def to_record(workload: Workload) -> dict[str, Any]:
-    """The JSON record of a workload; fields at their defaults are left out."""
-    record: dict[str, Any] = {
-        "name": workload.name,
-        "task": workload.task,
-        "family": workload.family,
-        "parameters": workload.parameters,
-        "parameter_tensors": workload.parameter_tensors,
-        "default_dataset": workload.default_dataset,
-        "recipe_batch_size_per_gpu": workload.recipe_batch_size_per_gpu,
-        "max_global_batch_size": workload.max_global_batch_size,
-        "recipe_source": workload.recipe_source,
-        "source": workload.source,
-    }
-    defaults = Workload._field_defaults
-    for field in _OPTIONAL_FIELDS:
-        value = getattr(workload, field)
-        if value != defaults[field]:
-            record[field] = value
-    if workload.notes:
-        record["notes"] = list(workload.notes)
-    record["memory"] = {
-        kind: [*memory.live_bytes, *memory.saved_bytes]
-        for kind, memory in (("amp", workload.memory_amp), ("fp32", workload.memory_fp32))
-    }
-    record["operations"] = [
-        [op.op_class, _PHASES.index(op.phase), *op[2:6], *op.flops, *op.bytes, op.kernels] for op in workload.operations
-    ]
-    return record
-
-
-def _operation(row: list[Any]) -> Operation:
-    op_class, phase, element_bytes, width, groups, kernel_size, flops, flops_each, moved, moved_each, kernels = row
-    return Operation(
-        op_class,
-        _PHASES[phase],
-        element_bytes,
-        width,
-        groups,
-        kernel_size,
-        Linear(flops, flops_each),
-        Linear(moved, moved_each),
-        kernels,
-    )
-
-
-def _memory(values: list[float]) -> Memory:
-    return Memory(Linear(values[0], values[1]), Linear(values[2], values[3]))
 
 
 def _summary(row: list[str]) -> ModelSummary:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planner.errors import InputError, PlannerError
-from planner.workloads.catalog import MODEL_CONFIG
 from planner.workloads.reading import parse_json_object
+from planner.workloads.record import MODEL_CONFIG
 
 if TYPE_CHECKING:
     import httpx

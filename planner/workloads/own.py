@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from planner.errors import InputError
-from planner.workloads.catalog import MODEL_CONFIG
+from planner.workloads.record import MODEL_CONFIG
 from planner.workloads.workload import Workload
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.errors import InputError
-from planner.workloads.catalog import parse_record, to_record
+from planner.workloads.record import parse_record, to_record
 from planner.workloads.workload import Workload
 
 SCHEMA_VERSION = 1

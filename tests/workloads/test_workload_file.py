@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.errors import InputError
-from planner.workloads.catalog import load_workload, names_a_file, to_record
+from planner.workloads.catalog import load_workload, names_a_file
+from planner.workloads.record import to_record
 from planner.workloads.workload_file import SCHEMA_VERSION, workload_text
 
 RESNET = load_workload("resnet50")

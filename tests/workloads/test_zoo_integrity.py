@@ -14,11 +14,10 @@ from planner.workloads.catalog import (
     find_model,
     load_workload,
     model_index,
-    parse_record,
     recorded_variants,
-    to_record,
 )
 from planner.workloads.datasets import dataset
+from planner.workloads.record import parse_record, to_record
 from planner.workloads.workload import Workload
 
 CLASSES = {

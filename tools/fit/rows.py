@@ -20,7 +20,7 @@ from planner.throughput.measurement import MeasuredRow, Measurement, read_measur
 from planner.throughput.optimizer import update_work
 from planner.throughput.precision import DevicePrecision, resolve_precision
 from planner.throughput.step import StepModel
-from planner.workloads.catalog import parse_record
+from planner.workloads.record import parse_record
 from planner.workloads.workload import Operation, Workload
 from tools.fit.observations import Observation
 

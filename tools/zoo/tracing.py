@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from planner.workloads.catalog import to_record
 from planner.workloads.compaction import StepPair, compacted, memory_of, operations_of
+from planner.workloads.record import to_record
 from planner.workloads.torch_trace import trace_model
 from planner.workloads.workload import Linear, Memory, Operation, Workload
 from tools.zoo.spec import Spec
