@@ -16,7 +16,7 @@ def write_json(plan: Plan, out: TextIO, more: Mapping[str, Any]) -> None:
     """The plan's record, with what ``more`` was asked for."""
     import json
 
-    json.dump(plan_record(plan) | more, out, indent=1, allow_nan=False)
+    json.dump({**plan_record(plan), **more}, out, indent=1, allow_nan=False)
     out.write("\n")
 
 
