@@ -168,6 +168,7 @@ def test_the_zoo_is_as_wide_as_promised() -> None:
         ("bert-base", 32, 32, "squad"),
         ("lstm-lm", 80, 512, "wikitext-2"),
         ("ssd300", 32, 1024, "coco"),
+        ("ssd300-resnet34", 32, 2048, "coco"),
     ],
 )
 def test_recipes(name: str, batch: int, largest: int, data: str) -> None:
@@ -175,6 +176,21 @@ def test_recipes(name: str, batch: int, largest: int, data: str) -> None:
     assert workload.recipe_batch_size_per_gpu == batch
     assert workload.max_global_batch_size == largest
     assert workload.default_dataset == data
+
+
+def test_half_the_channels_are_fewer_than_half_the_arithmetic() -> None:
+    full, half = load_workload("stylegan2-256"), load_workload("stylegan2-ada-256")
+    assert 1 / 4 < half.forward_flops_per_sample / full.forward_flops_per_sample < 1 / 2
+
+
+def test_ssd_on_resnet34_counts_the_parameters_of_mlperfs_reference() -> None:
+    """A ResNet-34 without its last stage and classifier (8,170,304), five extra stages and six pairs of heads."""
+    widths, anchors = (256, 512, 512, 256, 256, 256), (4, 6, 6, 6, 4, 4)
+    extras = sum(
+        i * m + m + m * o * 9 + o for i, o, m in zip(widths, widths[1:], (256, 256, 128, 128, 128), strict=False)
+    )
+    heads = sum(width * 9 * a * 85 + a * 85 for width, a in zip(widths, anchors, strict=True))
+    assert load_workload("ssd300-resnet34").parameters == 8_170_304 + extras + heads
 
 
 def test_a_large_language_models_global_batch_is_counted_in_tokens() -> None:

@@ -1,7 +1,8 @@
-"""Object detectors: SSD300 with ResNet-50 as NVIDIA's DeepLearningExamples trains it."""
+"""Object detectors: SSD300 with ResNet-50 as NVIDIA's DeepLearningExamples trains it, with ResNet-34 as MLPerf does."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -17,28 +18,34 @@ ANCHORS = 8732
 SSD_RECIPE = Recipe(
     "coco", 32, 1024, "sgd", "NVIDIA DeepLearningExamples PyTorch/Detection/SSD (32 per GPU); MLPerf v0.6 (1,024)"
 )
+MLPERF_RECIPE = Recipe(
+    "coco", 32, 2048, "sgd", "mlcommons/training single_stage_detector (32 per step); MLPerf v0.7, Google (2,048)"
+)
 
 
 class SSD300(nn.Module):
-    """ResNet-50 up to its third stage at stride 16 -> 8 (38 x 38), five extra stages, six 3 x 3 heads."""
+    """A ResNet up to its third stage at stride 16 -> 8 (38 x 38), five extra stages, six 3 x 3 heads.
 
-    def __init__(self) -> None:
+    ``extra_norms``: batch norm in the extra stages, as NVIDIA has it; MLPerf's reference has none.
+    """
+
+    def __init__(self, backbone: str, width: int, *, extra_norms: bool) -> None:
         super().__init__()
         import torchvision
 
-        backbone = torchvision.models.resnet50(weights=None)
-        self.features = nn.Sequential(*list(backbone.children())[:7])
-        first = self.features[-1][0]
-        first.conv1.stride = first.conv2.stride = first.downsample[0].stride = (1, 1)
-        widths = (1024, 512, 512, 256, 256, 256)
+        network = torchvision.models.get_model(backbone, weights=None)
+        self.features = nn.Sequential(*list(network.children())[:7])
+        for part in self.features[-1][0].modules():
+            if isinstance(part, nn.Conv2d):
+                part.stride = (1, 1)
+        make = conv_bn_relu if extra_norms else _conv_relu
+        widths = (width, 512, 512, 256, 256, 256)
         self.extras = nn.ModuleList()
         for index, (inputs, outputs, middle) in enumerate(
             zip(widths[:-1], widths[1:], (256, 256, 128, 128, 128), strict=True)
         ):
             stride, padding = (2, 1) if index < 3 else (1, 0)
-            self.extras.append(
-                nn.Sequential(conv_bn_relu(inputs, middle, 1), conv_bn_relu(middle, outputs, 3, stride, padding))
-            )
+            self.extras.append(nn.Sequential(make(inputs, middle, 1), make(middle, outputs, 3, stride, padding)))
         anchors = (4, 6, 6, 6, 4, 4)
         self.locations = nn.ModuleList(nn.Conv2d(w, a * 4, 3, padding=1) for w, a in zip(widths, anchors, strict=True))
         self.classes = nn.ModuleList(
@@ -52,6 +59,10 @@ class SSD300(nn.Module):
         boxes = [head(m).reshape(m.size(0), 4, -1) for head, m in zip(self.locations, maps, strict=True)]
         scores = [head(m).reshape(m.size(0), COCO_CLASSES, -1) for head, m in zip(self.classes, maps, strict=True)]
         return torch.cat(boxes, 2), torch.cat(scores, 2)
+
+
+def _conv_relu(inputs: int, outputs: int, kernel: int, stride: int = 1, padding: int = 0) -> nn.Sequential:
+    return nn.Sequential(nn.Conv2d(inputs, outputs, kernel, stride, padding), nn.ReLU(inplace=True))
 
 
 def _ssd_inputs(batch: int) -> Inputs:
@@ -75,16 +86,31 @@ def _ssd_loss(model: Any, inputs: Inputs) -> torch.Tensor:
 
 def specs() -> list[Spec]:
     return [
-        described(
+        _ssd_spec(
             "ssd300",
-            "object detection",
-            "ssd",
-            SSD300,
-            _ssd_inputs,
-            _ssd_loss,
+            lambda: SSD300("resnet50", 1024, extra_norms=True),
             SSD_RECIPE,
             "NVIDIA DeepLearningExamples PyTorch/Detection/SSD (ResNet-50 backbone, 300 x 300)",
-            image_size=300,
-            sample_unit="image",
-        )
+        ),
+        _ssd_spec(
+            "ssd300-resnet34",
+            lambda: SSD300("resnet34", 256, extra_norms=False),
+            MLPERF_RECIPE,
+            "mlcommons/training single_stage_detector (ResNet-34 backbone, 300 x 300)",
+        ),
     ]
+
+
+def _ssd_spec(name: str, make_model: Callable[[], nn.Module], recipe: Recipe, cited: str) -> Spec:
+    return described(
+        name,
+        "object detection",
+        "ssd",
+        make_model,
+        _ssd_inputs,
+        _ssd_loss,
+        recipe,
+        cited,
+        image_size=300,
+        sample_unit="image",
+    )

@@ -1,4 +1,4 @@
-"""StyleGAN2 (configuration F) at several resolutions, as stylegan2-ada-pytorch trains it."""
+"""StyleGAN2 (configuration F) at several resolutions, and its half-wide form of stylegan2-ada-pytorch below 512."""
 
 from __future__ import annotations
 
@@ -17,8 +17,13 @@ RECIPE = Recipe("ffhq", 4, 32, "adam", "Karras et al. 2020, arXiv:1912.04958 (32
 LATENT = 512
 
 
-def _width(resolution: int) -> int:
-    return min(32768 // resolution, 512)
+FULL, HALF = 32768, 16384
+"""Channels times resolution, at most 512 channels: ``channel_base`` of stylegan2-ada-pytorch's train.py, whose ``auto``
+and ``paper256`` configurations halve it below 512 x 512."""
+
+
+def _width(resolution: int, base: int) -> int:
+    return min(base // resolution, 512)
 
 
 class ModulatedConv(nn.Module):
@@ -56,7 +61,7 @@ def _filtered(data: torch.Tensor, padding: int, stride: int = 1) -> torch.Tensor
 class Generator(nn.Module):
     """Mapping of eight layers, then two modulated convolutions and an RGB output added up per resolution."""
 
-    def __init__(self, resolution: int) -> None:
+    def __init__(self, resolution: int, base: int) -> None:
         super().__init__()
         self.mapping = nn.Sequential(
             *(layer for _ in range(8) for layer in (nn.Linear(LATENT, LATENT), nn.LeakyReLU(0.2)))
@@ -65,7 +70,7 @@ class Generator(nn.Module):
         self.first, self.first_rgb = ModulatedConv(512, 512, 3), ModulatedConv(512, 3, 1, demodulate=False)
         self.blocks = nn.ModuleList()
         for level in range(3, int(math.log2(resolution)) + 1):
-            inputs, outputs = _width(2 ** (level - 1)), _width(2**level)
+            inputs, outputs = _width(2 ** (level - 1), base), _width(2**level, base)
             up, same = ModulatedConv(inputs, outputs, 3, up=True), ModulatedConv(outputs, outputs, 3)
             self.blocks.append(nn.ModuleList((up, same, ModulatedConv(outputs, 3, 1, demodulate=False))))
 
@@ -82,12 +87,12 @@ class Generator(nn.Module):
 class Discriminator(nn.Module):
     """Residual blocks from the full resolution down to 4 x 4, then a convolution and two linear layers."""
 
-    def __init__(self, resolution: int) -> None:
+    def __init__(self, resolution: int, base: int) -> None:
         super().__init__()
-        self.enter = nn.Conv2d(3, _width(resolution), 1)
+        self.enter = nn.Conv2d(3, _width(resolution, base), 1)
         self.blocks = nn.ModuleList()
         for level in range(int(math.log2(resolution)), 2, -1):
-            inputs, outputs = _width(2**level), _width(2 ** (level - 1))
+            inputs, outputs = _width(2**level, base), _width(2 ** (level - 1), base)
             same, down = nn.Conv2d(inputs, inputs, 3, padding=1), nn.Conv2d(inputs, outputs, 3, stride=2)
             self.blocks.append(nn.ModuleList((same, down, nn.Conv2d(inputs, outputs, 1, bias=False))))
         self.last = nn.Conv2d(513, 512, 3, padding=1)
@@ -107,9 +112,9 @@ class Discriminator(nn.Module):
 class StyleGAN2(nn.Module):
     """One step of both players: the generator through the discriminator, the discriminator on made and real images."""
 
-    def __init__(self, resolution: int) -> None:
+    def __init__(self, resolution: int, base: int) -> None:
         super().__init__()
-        self.generator, self.discriminator = Generator(resolution), Discriminator(resolution)
+        self.generator, self.discriminator = Generator(resolution, base), Discriminator(resolution, base)
 
     def forward(self, real: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
         with torch.no_grad():
@@ -126,21 +131,22 @@ def _inputs(resolution: int) -> Any:
 
 
 def specs() -> list[Spec]:
-    note = "without the lazy regularisation (R1 every 16th step, path length every 4th)"
-    return [
-        described(
-            f"stylegan2-{resolution}",
-            "image generation",
-            "stylegan",
-            lambda resolution=resolution: StyleGAN2(resolution),  # type: ignore[misc]
-            _inputs(resolution),
-            lambda model, inputs: model(*inputs),
-            RECIPE,
-            "Karras et al. 2020, arXiv:1912.04958, and NVlabs/stylegan2-ada-pytorch",
-            batches=(4, 8),
-            image_size=resolution,
-            sample_unit="image",
-            notes=(note,),
-        )
-        for resolution in (256, 512, 1024)
-    ]
+    full = [_spec(f"stylegan2-{resolution}", resolution, FULL) for resolution in (256, 512, 1024)]
+    return full + [_spec(f"stylegan2-ada-{resolution}", resolution, HALF) for resolution in (128, 256)]
+
+
+def _spec(name: str, resolution: int, base: int) -> Spec:
+    return described(
+        name,
+        "image generation",
+        "stylegan",
+        lambda: StyleGAN2(resolution, base),
+        _inputs(resolution),
+        lambda model, inputs: model(*inputs),
+        RECIPE,
+        "Karras et al. 2020, arXiv:1912.04958, and NVlabs/stylegan2-ada-pytorch",
+        batches=(4, 8),
+        image_size=resolution,
+        sample_unit="image",
+        notes=("without the lazy regularisation (R1 every 16th step, path length every 4th)",),
+    )
