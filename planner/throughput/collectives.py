@@ -156,7 +156,16 @@ def _latency_s(machine: Machine, constants: Mapping[str, Any]) -> float:
     """
     inside = max(1, int(machine.num_gpus))
     network_hop = constants["network_hop_s_rdma" if _has_rdma(machine.network) else "network_hop_s_tcp"]
-    return float(2 * (inside - 1) * constants["link_hop_s"] + _hops_between(machine.num_nodes) * network_hop)
+    inside_s = _hops_inside(machine.link, inside) * constants["link_hop_s"]
+    return float(inside_s + _hops_between(machine.num_nodes) * network_hop)
+
+
+def _hops_inside(link: Link | None, devices: int) -> float:
+    """Hops of an all-reduce inside a machine: those of a ring; of two rings in turn over a TPU slice, which is summed
+    along one side of its torus, taken to be square, and then along the other (Ying et al., 2018, arXiv:1811.06992)."""
+    if link is not None and link.kind == "ici":
+        return 4 * (math.sqrt(devices) - 1)
+    return 2 * (devices - 1)
 
 
 def _hops_between(num_nodes: int) -> float:

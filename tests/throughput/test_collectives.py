@@ -50,6 +50,15 @@ def test_the_ring_formula_on_one_node() -> None:
     assert found.total_s == pytest.approx(2 * 7 / 8 * 1e8 / bandwidth + buckets * 14 * CONSTANTS["link_hop_s"])
 
 
+def test_a_slice_of_tpus_is_summed_side_by_side() -> None:
+    """Two rings over a torus of 16 x 16: its hops, and the whole bandwidth of a chip however large the slice is."""
+    ici = Link("ici", "ICI", 200e9, peer_access=True)
+    found = communicate(experiment(), bf16(), machine(A100, 256, link=ici), 0.1, 1, CALIBRATION)
+    buckets, bandwidth = 4, link_bandwidth(ici, 4, CONSTANTS)
+    assert link_bandwidth(ici, 256, CONSTANTS) == bandwidth
+    assert found.total_s == pytest.approx(2 * 255 / 256 * 1e8 / bandwidth + buckets * 60 * CONSTANTS["link_hop_s"])
+
+
 def test_compute_hides_communication_but_never_all_of_it() -> None:
     slow = communicate(experiment(), bf16(), machine(A100, 8, link=PCIE4), 0.001, 1, CALIBRATION)
     hidden = communicate(experiment(), bf16(), machine(A100, 8, link=PCIE4), 10.0, 1, CALIBRATION)
