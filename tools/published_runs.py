@@ -16,7 +16,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 if str(REPOSITORY) not in sys.path:
     sys.path.insert(0, str(REPOSITORY))
 
-from tools.published.page import on_one_host, page, summary  # noqa: E402
+from tools.published.page import page, summary  # noqa: E402
 from tools.published.prediction import Predicted, predict  # noqa: E402
 from tools.published.reading import Run, Unread, read_runs  # noqa: E402
 
@@ -30,20 +30,20 @@ def main() -> int:
     options = parser.parse_args()
     path = options.shared / "data" / "time_to_train.csv.gz"
     predicted, unread = predict_all(path)
-    text = page(predicted, unread, predict_all(path, by_alias=True)[0])
+    text = page(predicted, unread)
     if options.check:
         if PAGE.read_text(encoding="utf-8") != text:
             print(f"{PAGE.name} is not what the runs give; run without --check", file=sys.stderr)
             return 1
         return 0
     PAGE.write_text(text, encoding="utf-8")
-    print(summary(on_one_host(predicted)))
+    print(summary(predicted))
     return 0
 
 
-def predict_all(path: Path, *, by_alias: bool = False) -> tuple[list[Predicted], list[Unread]]:
+def predict_all(path: Path) -> tuple[list[Predicted], list[Unread]]:
     """The runs that the product can predict, and the rows that it cannot, each with its reason."""
-    results = [predict(run) if isinstance(run, Run) else run for run in read_runs(path, by_alias=by_alias)]
+    results = [predict(run) if isinstance(run, Run) else run for run in read_runs(path)]
     return (
         [each for each in results if isinstance(each, Predicted)],
         [each for each in results if isinstance(each, Unread)],

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from planner.errors import InputError
+from tools.published.mlperf_counts import TABLE, counts_of
 from tools.published.page import on_one_host, page, score
 from tools.published.prediction import Predicted, experiment_of, predict
 from tools.published.reading import Amount, Run, Unread, read_amount, read_run, read_runs
@@ -19,7 +20,9 @@ from tools.published.reading import Amount, Run, Unread, read_amount, read_run, 
 REPOSITORY = Path(__file__).parents[2]
 
 ROW = {
-    "source": "MLPerf Training v0.7", "workload": "ResNet-50 v1.5 + ImageNet [resnet]",
+    "source": "MLPerf Training v0.7",
+    "path_or_url": "github:mlcommons/training_results_v0.7/NVIDIA/results/dgxa100_ngc20.06_mxnet/resnet",
+    "workload": "ResNet-50 v1.5 + ImageNet [resnet]",
     "epochs_or_tokens_or_steps": "epoch_num=41 (mean over runs at last eval; min 41, max 41)",
     "accelerator": "NVIDIA A100-SXM4-40GB (400W)", "n_accelerators": "8", "n_nodes": "1", "precision": "",
     "global_batch": "3264", "minutes": "39.7797", "notes": "submitter=NVIDIA",
@@ -65,7 +68,6 @@ def test_amounts_are_read_as_their_source_counts(changes: dict[str, str], amount
         {"epochs_or_tokens_or_steps": "until it converged"},
         {"workload": "DLRM + Criteo 1TB [dlrm]", "epochs_or_tokens_or_steps": "epoch_num=18"},
         {"workload": "MiniGo (RL) [minigo]"},
-        {"workload": "SSD-ResNet34 + COCO2017 [ssd]"},
         {"accelerator": "NA", "n_accelerators": ""},
     ],
 )
@@ -74,13 +76,48 @@ def test_what_cannot_be_read_is_refused_with_a_reason(changes: dict[str, str]) -
         read_run(_row(**changes))
 
 
-def test_a_network_that_only_an_alias_knows_counts_only_where_aliases_are_believed() -> None:
-    row = _row(workload="SSD-ResNet34 + COCO2017 [ssd]")
-    with pytest.raises(InputError, match="ResNet-50"):
-        read_run(row)
-    assert read_run(row, by_alias=True).workload.name == "ssd300"
-    predicted = _predicted()
-    assert "as that alias says: 2 runs" in page([predicted], [], [predicted, predicted])
+RESULTS = "github:mlcommons/training_results_"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "amount"),
+    [
+        # the log's evaluations are numbered -1, 0 and 1
+        ("v0.5/v0.5.0/nvidia/submission/results/dgx1_ngc18.11_pytorch/transformer", "epoch=1", 3 * 4590101),
+        ("v0.7/NVIDIA/results/dgxa100_ngc20.06_pytorch/gnmt", "epoch_num=4", 4 * 3965952),
+        ("v0.7/Google/results/tpu-v4-16-TF/gnmt", "epoch_num=6", 6 * 3442299),
+    ],
+)
+def test_what_a_log_counts_otherwise_is_mended(path: str, text: str, amount: float) -> None:
+    assert read_amount(_row(path_or_url=RESULTS + path, epochs_or_tokens_or_steps=text)) == Amount(samples=amount)
+
+
+def test_a_batch_is_counted_in_sentence_pairs() -> None:
+    """NVIDIA states tokens, of which a pair has about 30; Google rows into which eight pairs are packed."""
+    row = _row(workload="Transformer-big + WMT17 EN-DE [transformer]", epochs_or_tokens_or_steps="epoch_num=3")
+    nvidia = {**row, "path_or_url": f"{RESULTS}v0.7/NVIDIA/results/x/transformer", "global_batch": "110592"}
+    google = {**row, "path_or_url": f"{RESULTS}v0.7/Google/results/x/transformer", "global_batch": "512"}
+    assert read_run(nvidia).global_batch_size == 3686
+    assert read_run(google).global_batch_size == 4150
+
+
+def test_every_row_of_the_counts_names_a_log_and_says_what_it_shows() -> None:
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows
+    for row in rows:
+        assert "result_0.txt" in row["log"] or "result_1.txt" in row["log"]
+        assert row["what it shows"]
+        assert counts_of(f"github:{row['rows'].replace('*', 'any')}") is not None
+
+
+@pytest.mark.parametrize(("gpus", "size", "batch"), [(1, 256, 16), (8, 256, 64), (8, 512, 64), (2, 1024, 8)])
+def test_stylegan_takes_the_batch_of_its_auto_configuration(gpus: int, size: int, batch: int) -> None:
+    row = _row(
+        source="StyleGAN2-ADA", workload=f"StyleGAN2-ADA {size}x{size} (--cfg=auto)", n_accelerators=str(gpus),
+        global_batch="", epochs_or_tokens_or_steps="1000 kimg", path_or_url="github:NVlabs/stylegan2-ada-pytorch",
+    )  # fmt: skip
+    assert read_run(row).global_batch_size == batch
 
 
 def test_vendors_are_tuned_and_the_clock_of_mlperf_covers_no_checkpoints() -> None:
@@ -112,11 +149,12 @@ def test_scores_are_the_median_and_the_share_within_a_factor() -> None:
     assert score([at_par]).meets
 
 
-def test_slices_of_many_hosts_are_listed_without_being_counted() -> None:
+def test_all_runs_count_and_slices_of_many_hosts_stand_apart() -> None:
     small, large = _predicted(), _predicted(accelerator="tpu-v3", n_accelerators="64")
     assert on_one_host([small, large]) == [small]
     text = page([small, large], [Unread("MLPerf", "MiniGo", "unknown model")])
-    assert "- 1 runs" in text
+    assert "- 2 runs" in text
+    assert "without the TPU slices of more than sixteen chips: 1 runs" in text
     assert text.count("tpu-v3") == 1
     assert "unknown model" in text
 

@@ -18,6 +18,7 @@ from planner.hardware.machine import Machine
 from planner.hardware.presets import machine_from_spec
 from planner.throughput.measurement import find_workload, read_precision
 from planner.workloads.workload import Workload
+from tools.published.mlperf_counts import Counts, counts_of
 
 MOST_ON_ONE_NODE = 16
 
@@ -33,12 +34,6 @@ _NAMED_OTHERWISE = {
     "BERT-large + Wikipedia [bert]": "bert-large-pretraining@512",  # MLPerf trains the second phase only
     "Resnet18 + minor modifications + CIFAR10": "resnet18-cifar",
 }
-
-_OTHER_NETWORKS = {
-    "SSD-ResNet34 + COCO2017 [ssd]": "the zoo's ssd300 stands on a ResNet-50: about twice the arithmetic",
-    "StyleGAN2-ADA 256x256 (--cfg=auto --aug=ada, fid50k metrics on)": "the zoo's networks are twice as wide",
-}
-"""Names that an alias would take for another network."""
 
 _PAIRS_TOKENS = 30.0
 """Tokens of a mean sentence pair of WMT, to turn a Transformer's batch in tokens into pairs (the zoo's length)."""
@@ -58,7 +53,7 @@ _AMOUNTS = tuple(
 
 
 class Amount(NamedTuple):
-    """How much was trained: one of the two is set."""
+    """How much was trained: one of the two is set. Epochs are of the whole data set."""
 
     epochs: float | None = None
     samples: float | None = None
@@ -88,24 +83,19 @@ class Unread(NamedTuple):
     reason: str
 
 
-def read_runs(path: Path, *, by_alias: bool = False) -> Iterator[Run | Unread]:
+def read_runs(path: Path) -> Iterator[Run | Unread]:
     """Every single-node row with a time and an amount, in the table's order; see :func:`read_run`."""
     with gzip.open(path, "rt", encoding="utf-8", newline="") as table:
         for row in csv.DictReader(table):
             if _on_one_node(row) and row["minutes"] and row["epochs_or_tokens_or_steps"]:
                 try:
-                    yield read_run(row, by_alias=by_alias)
+                    yield read_run(row)
                 except InputError as error:
                     yield Unread(row["source"], _label(row), str(error))
 
 
-def read_run(row: dict[str, str], *, by_alias: bool = False) -> Run:
-    """The run of a row. Raises InputError with the reason where model, hardware or amount cannot be read.
-
-    ``by_alias`` takes names for the network that the zoo's aliases say even where it is known to be another.
-    """
-    if row["workload"] in _OTHER_NETWORKS and not by_alias:
-        raise InputError(_OTHER_NETWORKS[row["workload"]])
+def read_run(row: dict[str, str]) -> Run:
+    """The run of a row. Raises InputError with the reason where model, hardware or amount cannot be read."""
     workload = find_workload(_NAMED_OTHERWISE.get(row["workload"], row["workload"]))
     count = _accelerators(row)
     if count == 0:
@@ -133,7 +123,10 @@ def _on_one_node(row: dict[str, str]) -> bool:
 
 
 def read_amount(row: dict[str, str]) -> Amount:
-    """Epochs or samples. MLPerf 0.5 counts epochs from 0; later rounds from 1; TPU logs of BERT count steps."""
+    """Epochs or samples. MLPerf 0.5 counts epochs from 0; later rounds from 1; TPU logs of BERT count steps.
+
+    What single logs count otherwise stands in mlperf_counts.csv.
+    """
     text = row["epochs_or_tokens_or_steps"]
     found = ((pattern.search(text), unit) for pattern, unit in _AMOUNTS)
     match, unit = next(((match, unit) for match, unit in found if match), (None, ""))
@@ -152,7 +145,9 @@ def read_amount(row: dict[str, str]) -> Amount:
         if value >= 2:  # less than two: epoch 1 and the share of it that was trained
             raise InputError(UNCOUNTED)
         return Amount(epochs=value - 1)
-    return Amount(epochs=value + (unit == "epoch"))
+    counts = counts_of(row["path_or_url"]) or Counts(epochs_added=float(unit == "epoch"))
+    epochs = value + counts.epochs_added
+    return Amount(epochs) if counts.samples_per_epoch is None else Amount(samples=epochs * counts.samples_per_epoch)
 
 
 def _accelerators(row: dict[str, str]) -> int:
@@ -170,13 +165,21 @@ def _accelerator(row: dict[str, str]) -> str:
 
 
 def _global_batch(row: dict[str, str], workload: Workload) -> int | None:
-    """Samples a step of the whole job. NVIDIA's Transformer states tokens, Google's neither tokens nor pairs."""
+    """Samples a step of the whole job: NVIDIA's Transformer states tokens, Google's packed rows."""
+    if row["source"] == "StyleGAN2-ADA":
+        return _auto_batch(int(row["n_accelerators"]), workload.image_size or 0)
     if not row["global_batch"]:
         return None
     batch = float(row["global_batch"])
-    if workload.name == "transformer-big":
-        return round(batch / _PAIRS_TOKENS) if batch > 4096 else None
-    return round(batch)
+    counts = counts_of(row["path_or_url"]) or Counts()
+    if workload.name == "transformer-big" and counts.samples_per_row == 1:
+        return round(batch / _PAIRS_TOKENS)
+    return round(batch * counts.samples_per_row)
+
+
+def _auto_batch(gpus: int, resolution: int) -> int:
+    """``--cfg=auto`` of stylegan2-ada-pytorch (train.py): 4,096 / resolution a GPU, at most 32, at most 64 in all."""
+    return max(min(gpus * min(4096 // resolution, 32), 64), gpus)
 
 
 def _label(row: dict[str, str]) -> str:
