@@ -28,6 +28,7 @@ _RUNS = [
     Column("J/step", "right", drop=3),
     Column("kWh/epoch", "right"),
 ]
+_ENGINES = {"half": "in 2 bytes", "tf32": "in TF32", "fp32": "in fp32"}
 # Parts of the rates table in the order in which a reader looks for them.
 _NAMES = {
     "mm": "matrix products",
@@ -63,6 +64,8 @@ def profile_lines(document: dict[str, Any], path: Path) -> Iterator[str]:
     if left is not None:
         yield f"warm: {left:.0%} of the first seconds' rate is left after {len(document['sustained']['windows'])} s"
     yield from document.get("notes", ())
+    if document.get("gpu") is not None:
+        yield from _gpu(document["gpu"])
     if document["rates"] is not None:
         yield ""
         yield from _rates(document["rates"])
@@ -77,6 +80,21 @@ def _host(host: dict[str, Any]) -> Iterator[str]:
         yield f"disk: reads {disk / 1e6:,.0f} MB/s"
     if decode is not None:
         yield f"CPU: decodes {decode:,.0f} images/s a core"
+
+
+def _gpu(gpu: dict[str, Any]) -> Iterator[str]:
+    """What takes the place of the GPU's specifications."""
+    if gpu["products"]:
+        products = ", ".join(
+            f"{rate / 1e12:,.1f} TFLOP/s {_ENGINES[name]}" for name, (rate, _) in gpu["products"].items()
+        )
+        yield f"GPU: matrix products at {products}"
+    if gpu["moved"] is not None:
+        yield f"GPU: moves {gpu['moved'][0] / 1e9:,.0f} GB/s of its memory"
+    if gpu["from_host_bytes_per_s"] is not None:
+        yield f"GPU: is sent {gpu['from_host_bytes_per_s'] / 1e9:,.1f} GB/s by its host"
+    if gpu["all_reduce_bytes_per_s"] is not None:
+        yield f"{gpu['num_reduced']} GPUs: sums cross a link at {gpu['all_reduce_bytes_per_s'] / 1e9:,.1f} GB/s"
 
 
 def _rates(rates: dict[str, Any]) -> list[str]:

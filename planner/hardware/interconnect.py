@@ -23,12 +23,17 @@ LinkKind = Literal[
 
 
 class Link(NamedTuple):
-    """The path between accelerators of one machine; bandwidth is per accelerator, one direction, by specification."""
+    """The path between accelerators of one machine; bandwidth is per accelerator, one direction, by specification.
+
+    ``measured_bytes_per_s`` is what a sum over ``num_measured`` accelerators made of it, where that was measured.
+    """
 
     kind: LinkKind
     name: str
     bandwidth_bytes_per_s: float | None
     peer_access: bool
+    measured_bytes_per_s: float | None = None
+    num_measured: int = 0
 
 
 class Network(NamedTuple):

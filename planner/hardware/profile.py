@@ -34,6 +34,45 @@ class MeasuredRates(NamedTuple):
     surroundings: Mapping[str, float] = {}
 
 
+class Measured(NamedTuple):
+    """A rate, and the standard deviation of its logarithm by what was measured."""
+
+    rate: float
+    log_sd: float
+
+
+class Kernel(NamedTuple):
+    """One operation that was timed alone, counted as in a workload's record; ``shape`` is common to its phases."""
+
+    shape: str
+    op_class: str
+    phase: str
+    element_bytes: int
+    flops: float
+    bytes: float
+    kernels: float
+    seconds: float
+    width: float = 0.0
+    groups: int = 1
+    kernel_size: int = 0
+
+
+class GpuRates(NamedTuple):
+    """What was measured on this machine's GPUs, which are all of one kind.
+
+    ``products`` are FLOP/s of the largest matrix products by engine ('half', 'tf32', 'fp32'), ``moved`` bytes/s read
+    and written by large copies and sums. ``all_reduce`` is the bus bandwidth of a sum over ``num_reduced`` GPUs: bytes
+    that cross each GPU's link a second, one direction.
+    """
+
+    products: Mapping[str, Measured]
+    moved: Measured | None = None
+    kernels: tuple[Kernel, ...] = ()
+    from_host_bytes_per_s: float | None = None
+    all_reduce_bytes_per_s: float | None = None
+    num_reduced: int = 0
+
+
 class TrainingRun(NamedTuple):
     """Real training steps of a model on this machine. Seconds are the median step's and the quartiles of all."""
 
@@ -53,7 +92,7 @@ class TrainingRun(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """The measurements of this machine. ``rates`` are its CPU's; ``path`` is where they are stored."""
+    """The measurements of this machine: ``rates`` are its CPU's, ``gpu`` its GPUs'. They are stored in ``path``."""
 
     path: str
     made_at: str
@@ -61,11 +100,14 @@ class Profile(NamedTuple):
     runs: tuple[TrainingRun, ...] = ()
     host_launch_s: float | None = None
     decode_images_per_s_per_core: float | None = None
+    disk_bytes_per_s: float | None = None
+    gpu: GpuRates | None = None
 
     @property
     def words(self) -> str:
         """'rates of the CPU, 2 training runs, 2026-11-30'; '' where nothing was measured to the end."""
-        parts = [] if self.rates is None else ["rates of the CPU"]
+        measured = {"GPU": self.gpu, "CPU": self.rates}
+        parts = [f"rates of the {name}" for name, rates in measured.items() if rates is not None]
         if self.runs:
             parts.append(f"{len(self.runs)} training {'run' if len(self.runs) == 1 else 'runs'}")
         if self.decode_images_per_s_per_core is not None:

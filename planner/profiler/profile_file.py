@@ -3,7 +3,7 @@
     {"schema_version": 1, "made_at": "2026-11-30T22:40:00+00:00",
      "machine": {"cpu": "AMD EPYC", "vcpus": 2, "gpus": []},
      "devices": {"cpu": {"torch": "2.14.1", "threads": 2, "measured_at": ..., "measurements": [...]}},
-     "rates": {...}, "runs": [...], "host": {...}, "notes": [...]}
+     "rates": {...}, "gpu": {...}, "runs": [...], "host": {...}, "notes": [...]}
 
 Rates are derived from the measurements whenever the file is written, so that reading it costs an estimate nothing.
 """
@@ -18,7 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from planner.errors import InputError
-from planner.hardware.profile import ClassRate, MeasuredRates, Profile, TrainingRun, UpdateRate
+from planner.hardware.profile import (
+    ClassRate,
+    GpuRates,
+    Kernel,
+    Measured,
+    MeasuredRates,
+    Profile,
+    TrainingRun,
+    UpdateRate,
+)
 from planner.profiler.detect import LocalMachine
 
 SCHEMA_VERSION = 1
@@ -56,6 +65,8 @@ def read_profile(path: Path) -> Profile:
             runs=tuple(TrainingRun(**run) for run in document.get("runs", ())),
             host_launch_s=host.get("launch_s"),
             decode_images_per_s_per_core=host.get("decode_images_per_s_per_core"),
+            disk_bytes_per_s=host.get("disk_bytes_per_s"),
+            gpu=_gpu(document),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"the profile {path} is damaged ({error}): run gpuplanner profile again") from error
@@ -69,6 +80,34 @@ def _rates(stored: Mapping[str, Any]) -> MeasuredRates:
         stored["held_s_per_byte"],
         stored.get("surroundings", {}),
     )
+
+
+def _gpu(document: Mapping[str, Any]) -> GpuRates | None:
+    """The GPU's rates; None where there are GPUs of several kinds, of which nobody knows which one was measured."""
+    stored = document.get("gpu")
+    if stored is None or len(set(document["machine"]["gpus"])) > 1:
+        return None
+    moved = stored["moved"]
+    return GpuRates(
+        **{
+            **stored,
+            "products": {engine: Measured(*pair) for engine, pair in stored["products"].items()},
+            "moved": None if moved is None else Measured(*moved),
+            "kernels": tuple(Kernel(*row) for row in stored["kernels"]),
+        }
+    )
+
+
+def gpu_document(rates: GpuRates | None) -> dict[str, Any] | None:
+    """The GPU's rates as :func:`read_profile` reads them."""
+    if rates is None:
+        return None
+    return {
+        **rates._asdict(),
+        "products": {engine: list(rate) for engine, rate in rates.products.items()},
+        "moved": None if rates.moved is None else list(rates.moved),
+        "kernels": [list(kernel) for kernel in rates.kernels],
+    }
 
 
 def rates_document(rates: MeasuredRates) -> dict[str, Any]:

@@ -17,9 +17,11 @@ from planner.profiler.detect import LocalMachine
 from planner.profiler.disk import read_rate
 from planner.profiler.energy import EnergyMeter
 from planner.profiler.full_look import full_look
+from planner.profiler.gpu_rates import gpu_rates
 from planner.profiler.microbench import DECODE_BENCH, PLAIN_BENCH, TORCH_BENCH, TRAIN_BENCH, has_torch, lines_of
 from planner.profiler.profile_file import (
     SCHEMA_VERSION,
+    gpu_document,
     machine_words,
     rates_document,
     read_document,
@@ -165,10 +167,9 @@ class Session:
         kept = [row for row in device["measurements"] if [row[key] for key in _IDENTITY] != name]
         device["measurements"] = [*kept, measurement]
         self.document["devices"][device["device"]] = device
-        if device["device"] == "cpu":
-            self._derive()
-        elif measurement["op_class"] == "launch":
+        if device["device"] != "cpu" and measurement["op_class"] == "launch":
             self.document["host"]["launch_s"] = measurement["seconds"] / measurement["kernels"]
+        self._derive()
         self.save()
 
     def train(self, wanted: Wanted, python: str, seconds: float, progress: Progress) -> TrainingRun:
@@ -213,12 +214,14 @@ class Session:
         )
 
     def _derive(self) -> None:
-        """The CPU's rates from its measurements, as far as a warm machine keeps them where that was measured."""
-        cpu = self.document["devices"].get("cpu")
-        if cpu is not None:
-            only_cpu = len(self.document["devices"]) == 1
-            left = self.document.get("sustained", {}).get("left") if only_cpu else None
-            self.document["rates"] = rates_document(rates_of(cpu["measurements"], left or 1.0))
+        """Rates from the measurements, as far as a warm machine keeps them on the device where that was measured."""
+        devices, left = self.document["devices"], self.document.get("sustained", {}).get("left") or 1.0
+        accelerator = next((device for name, device in devices.items() if name != "cpu"), None)
+        if accelerator is not None:
+            self.document["gpu"] = gpu_document(gpu_rates(accelerator["measurements"], left))
+        if "cpu" in devices:
+            cpu_left = left if accelerator is None else 1.0
+            self.document["rates"] = rates_document(rates_of(devices["cpu"]["measurements"], cpu_left))
 
     def add_run(self, run: TrainingRun) -> None:
         """Remember a training run in place of an earlier one of the same model, device, precision and batch."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from planner.errors import InputError
+from planner.hardware.interconnect import Link
 from planner.hardware.local import FoundMachine
+from planner.hardware.machine import Machine
+from planner.hardware.profile import Profile
 from planner.profiler.detect import LocalMachine, quick_look
 
 
@@ -71,4 +74,17 @@ def with_profile(found: FoundMachine, local: LocalMachine, named: Path | None = 
     if not profile.words:
         day = profile.made_at[:10]
         sentence = f"the profile of this machine of {day} is empty: its specifications are used (gpuplanner profile)"
-    return found._replace(notes=(*found.notes, sentence), profile=profile)
+    machine = with_measured_link(found.machine, profile)
+    return found._replace(machine=machine, notes=(*found.notes, sentence), profile=profile)
+
+
+def with_measured_link(machine: Machine, profile: Profile) -> Machine:
+    """The machine whose GPUs are linked as fast as a sum over them went."""
+    if profile.gpu is None or profile.gpu.all_reduce_bytes_per_s is None or machine.num_gpus < 2:
+        return machine
+    link = machine.link or Link("none", "unknown link", None, peer_access=False)
+    return machine._replace(
+        link=link._replace(
+            measured_bytes_per_s=profile.gpu.all_reduce_bytes_per_s, num_measured=profile.gpu.num_reduced
+        )
+    )

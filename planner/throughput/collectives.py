@@ -121,7 +121,10 @@ def _seconds_per_ring_byte(machine: Machine, constants: Mapping[str, Any]) -> tu
 
 
 def link_bandwidth(link: Link | None, devices: int, constants: Mapping[str, Any]) -> float:
-    """Bus bandwidth of an all-reduce over ``devices`` devices of one machine, bytes/s; never above specification."""
+    """Bus bandwidth of an all-reduce over ``devices`` devices of one machine, bytes/s; never above specification.
+
+    Where it was measured over as many devices, it is what was measured.
+    """
     topologies = constants["links"]
     if link is None:
         fitted, specified = topologies[constants["unknown_link"]], None
@@ -131,6 +134,8 @@ def link_bandwidth(link: Link | None, devices: int, constants: Mapping[str, Any]
             topologies[kind if kind in topologies else constants["unknown_link"]],
             link.bandwidth_bytes_per_s,
         )
+    if link is not None and link.measured_bytes_per_s is not None:
+        return link.measured_bytes_per_s * float((devices / link.num_measured) ** fitted["exponent"])
     specified = specified or fitted["specified_bytes_per_s"]
     share = float(fitted["share"] * (devices / 2) ** fitted["exponent"])
     return specified * min(share, 1.0)

@@ -1,5 +1,7 @@
 """What one device sustains: peak rates of a precision under its power limit, as the reciprocals the roofline needs."""
 
+import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from planner.hardware.accelerator import Accelerator
@@ -25,9 +27,48 @@ class DeviceRates(NamedTuple):
 
 
 class HostSpeed(NamedTuple):
-    """What the host adds, measured by ``profile``; None where nobody measured it and the calibration's value holds."""
+    """What the host adds, measured by ``profile``; None where nobody measured it and the calibration's value holds.
+
+    ``disk_bytes_per_s`` is what the disk reads, ``from_host_bytes_per_s`` what one GPU is sent.
+    """
 
     launch_s: float | None = None
+    disk_bytes_per_s: float | None = None
+    from_host_bytes_per_s: float | None = None
+
+
+class Deviation(NamedTuple):
+    """ln(measured / expected) of one rate of a device, split by what it is due to; what noise is due to is left out.
+
+    ``card`` is this very card's (its limit of power, its cooling), ``accelerator`` its model's, ``architecture`` all of
+    its group's.
+    """
+
+    architecture: float
+    accelerator: float
+    card: float
+
+
+class Deviations(NamedTuple):
+    """How the rates measured on one accelerator differ from what was expected of it.
+
+    ``rates`` are by engine ('half', 'tf32', 'fp32'), 'sm_clock', and 'bandwidth'; ``itself`` when it is that very card
+    that is asked about.
+    """
+
+    accelerator: Accelerator
+    rates: Mapping[str, Deviation]
+    itself: bool = False
+
+    def factors(self, accelerator: Accelerator) -> dict[str, float]:
+        """What to multiply the expected rates of ``accelerator`` by, by name; 1 where a name is missing."""
+        same_model = accelerator.key == self.accelerator.key
+        if architecture_group(accelerator) != architecture_group(self.accelerator):
+            return {}
+        return {
+            name: math.exp(part.architecture + part.accelerator * same_model + part.card * self.itself)
+            for name, part in self.rates.items()
+        }
 
 
 def architecture_group(accelerator: Accelerator) -> str:
@@ -92,21 +133,29 @@ def device_rates(
     calibration: Calibration,
     share: float = 1.0,
     host: HostSpeed | None = None,
+    factors: Mapping[str, float] | None = None,
 ) -> DeviceRates | None:
-    """Rates of ``share`` (0..1] of the device; None where its memory bandwidth is unknown."""
+    """Rates of ``share`` (0..1] of the device; None where its memory bandwidth is unknown.
+
+    ``factors`` is what measurements make of them, by engine, 'sm_clock' and 'bandwidth'; 1 where nothing is said.
+    """
     bandwidth = accelerator.bandwidth_bytes_per_s
     if bandwidth is None:
         return None
     host_launch_s = host.launch_s if host is not None else None
+    measured = factors or {}
     if accelerator.kind == "cpu":
         return _cpu_rates(accelerator, precision, calibration, bandwidth * share, share)
     constants = calibration.device
-    per_sm_clock, sm_clock_hz = 0.0, _sm_clock_hz(accelerator, constants)
-    if sm_clock_hz is not None:
-        per_sm_clock = 1.0 / sustained(sm_clock_hz, "sm_clock", accelerator, constants, share)
+    per_sm_clock, clock_hz = 0.0, all_sms_hz(accelerator, constants)
+    if clock_hz is not None:
+        clock_hz = sustained(clock_hz, "sm_clock", accelerator, constants, share)
+        per_sm_clock = 1.0 / (clock_hz * measured.get("sm_clock", 1.0))
+    bandwidth *= share * measured.get("bandwidth", 1.0)
 
     def seconds_per_flop(rate: float) -> float:
-        return 1.0 / sustained(rate, _engine_of_rate(rate, accelerator), accelerator, constants, share)
+        engine = _engine_of_rate(rate, accelerator)
+        return 1.0 / (sustained(rate, engine, accelerator, constants, share) * measured.get(engine, 1.0))
 
     return DeviceRates(
         seconds_per_flop=(
@@ -116,15 +165,15 @@ def device_rates(
             seconds_per_flop(precision.vector_flops_per_s),
         ),
         seconds_per_sm_clock=per_sm_clock,
-        seconds_per_byte=1.0 / (bandwidth * share) + per_sm_clock / constants.beta_bytes_per_clock_sm,
-        optimizer_seconds_per_byte=1.0 / (bandwidth * share * constants.optimizer_bandwidth_share),
+        seconds_per_byte=1.0 / bandwidth + per_sm_clock / constants.beta_bytes_per_clock_sm,
+        optimizer_seconds_per_byte=1.0 / (bandwidth * constants.optimizer_bandwidth_share),
         launch_s=constants.launch_s,
         host_launch_s=constants.host_launch_s if host_launch_s is None else host_launch_s,
         step_s=constants.step_s,
     )
 
 
-def _sm_clock_hz(accelerator: Accelerator, constants: DeviceConstants) -> float | None:
+def all_sms_hz(accelerator: Accelerator, constants: DeviceConstants) -> float | None:
     """SM count x clock; where it is not published, what the fp32 rate means in the architecture's SMs."""
     if accelerator.sm_clock_hz is not None:
         return accelerator.sm_clock_hz

@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 from planner.errors import DataError
 from planner.hardware.accelerator import Accelerator
+from planner.hardware.machine import Machine
 from planner.throughput.calibration import Calibration, load_calibration
-from planner.throughput.device import HostSpeed, architecture_group
+from planner.throughput.device import Deviations, HostSpeed, architecture_group
 from planner.throughput.estimate import Evidence
 from planner.units import Interval
 
@@ -87,23 +88,29 @@ class Correction(NamedTuple):
 
 
 class Here(NamedTuple):
-    """The device that was profiled on this machine: its measured constants, and what training runs on it taught.
+    """The machine that was profiled: its device's measured constants, its host, and what training runs taught.
 
-    ``complete`` when an estimate with them rests on measurements alone.
+    ``complete`` when an estimate with them is one from measurements made here.
     """
 
-    accelerator: Accelerator
+    machine: Machine
     calibration: Calibration
     references: tuple[Reference, ...] = ()
     weights: tuple[float, ...] = ()
     complete: bool = True
+    host: HostSpeed | None = None
+
+    def is_on(self, machine: Machine) -> bool:
+        """Whether ``machine`` has this machine's device beside its CPU, in any number."""
+        return machine.accelerator == self.machine.accelerator and machine.cpu == self.machine.cpu
 
 
 class Knowledge(NamedTuple):
     """What is known beyond specifications: fitted constants and effects, the host's launch cost, own measurements.
 
-    ``weights`` are the solved BLUP weights of ``references``; make one with :meth:`with_references`. ``here`` is what
-    a profile measured of one device, which it is asked about instead; ``profiled`` marks that knowledge itself.
+    ``weights`` are the solved BLUP weights of ``references``; make one with :meth:`with_references`. ``deviations`` are
+    what a GPU that was measured tells of its like. ``here`` is what a profile measured of this machine, which it is
+    asked about instead; ``profiled`` marks that knowledge itself.
     """
 
     calibration: Calibration
@@ -112,6 +119,11 @@ class Knowledge(NamedTuple):
     weights: tuple[float, ...] = ()
     here: Here | None = None
     profiled: bool = False
+    deviations: Deviations | None = None
+
+    def factors(self, accelerator: Accelerator) -> Mapping[str, float]:
+        """What measured rates make of those expected of an accelerator; see :func:`planner.throughput.device_rates`."""
+        return {} if self.deviations is None else self.deviations.factors(accelerator)
 
     def with_references(self, references: Sequence[Reference]) -> "Knowledge":
         """This knowledge and these measurements as well."""
@@ -124,13 +136,19 @@ class Knowledge(NamedTuple):
         weights = solve_symmetric(matrix, [reference.log_residual for reference in known])
         return self._replace(references=known, weights=tuple(weights))
 
+    def taught_by(self, references: Sequence[Reference | None]) -> "Knowledge":
+        """This knowledge and what these measurements teach, of which None teaches nothing."""
+        known = [reference for reference in references if reference is not None]
+        return self.with_references(known) if known else self
+
     @property
     def of_here(self) -> "Knowledge":
         """What is known of the profiled device."""
         if self.here is None:
             return self
-        _, calibration, references, weights, complete = self.here
-        return Knowledge(calibration, None, references, weights, profiled=complete)
+        _, calibration, references, weights, complete, host = self.here
+        deviations = None if self.deviations is None else self.deviations._replace(itself=True)
+        return Knowledge(calibration, host, references, weights, profiled=complete, deviations=deviations)
 
     def correction(self, subject: Subject, traits: Sequence[str], flags: Sequence[str]) -> Correction:
         """The offset and the interval for ``subject``; ``traits`` are the workload's kind and the software lineage."""
@@ -138,30 +156,38 @@ class Knowledge(NamedTuple):
         offset = sum(fitted[effect][0] for effect in fitted)
         for weight, reference in zip(self.weights, self.references, strict=True):
             offset += weight * self._shared(subject, reference.subject)
-        evidence = self._tier(subject, fitted)
+        evidence = self.evidence(subject)
         low, high = self._spread(self._row_of_spread(subject, evidence), traits, flags)
         return Correction(offset, low, high, evidence)
 
     def _row_of_spread(self, subject: Subject, evidence: Evidence) -> str:
-        """The row of the interval table: rates measured here predict a network less well than its own run does."""
-        own = self.references
-        if not self.profiled or any(r.subject.workload_accelerator == subject.workload_accelerator for r in own):
+        """The row of the interval table: rates measured here predict a network less well than its own run does.
+
+        A GPU's rates have no row: nobody has checked yet by how much they narrow an interval, so it stays as it is.
+        """
+        if not self.profiled or self._ran_here(subject):
             return evidence
-        return "another_network_measured_here" if own else "rates_measured_here"
+        row = "another_network_measured_here" if self.references else "rates_measured_here"
+        return row if row in self.calibration.intervals["tiers"] else self._tier_elsewhere(subject)
 
     def evidence(self, subject: Subject) -> Evidence:
         """The best tier that shipped or own measurements reach for this subject."""
-        return self._tier(subject, self._fitted(subject))
-
-    def _tier(self, subject: Subject, fitted: Mapping[str, Sequence[float]]) -> Evidence:
-        own = self.references
-        name = subject.workload_accelerator
-        if self.profiled or any(r.on_this_machine and r.subject.workload_accelerator == name for r in own):
+        if self.profiled or self._ran_here(subject):
             return "measured_here"
+        return self._tier_elsewhere(subject)
+
+    def _ran_here(self, subject: Subject) -> bool:
+        return any(
+            reference.on_this_machine and reference.subject.workload_accelerator == subject.workload_accelerator
+            for reference in self.references
+        )
+
+    def _tier_elsewhere(self, subject: Subject) -> Evidence:
+        fitted = self._fitted(subject)
 
         def known(kind: str) -> bool:
             name = getattr(subject, kind)
-            return kind in fitted or any(getattr(reference.subject, kind) == name for reference in own)
+            return kind in fitted or any(getattr(reference.subject, kind) == name for reference in self.references)
 
         if known("workload_accelerator"):
             return "measured_same_gpu"

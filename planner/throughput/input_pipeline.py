@@ -1,11 +1,13 @@
-"""The input pipeline: how many samples per second a machine's CPUs can decode, and the vCPUs that would be enough."""
+"""The input pipeline: samples a second that a machine reads, decodes and sends, and the vCPUs that would be enough."""
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from planner.experiment.experiment import Experiment
 from planner.hardware.machine import Machine
 from planner.throughput.calibration import Calibration
+from planner.throughput.device import HostSpeed
 
 
 class InputRate(NamedTuple):
@@ -23,7 +25,47 @@ class InputRate(NamedTuple):
 FREE_CLASSES = ("none", "text")
 
 
-def input_rate(experiment: Experiment, machine: Machine, calibration: Calibration) -> InputRate:
+# Images go to the device as batches of fp32 pixels in three colours, tokens as 8-byte numbers (PyTorch's defaults).
+_PIXEL_BYTES, _TOKEN_BYTES = 12.0, 8.0
+
+
+def input_rate(
+    experiment: Experiment, machine: Machine, calibration: Calibration, host: HostSpeed | None = None
+) -> InputRate:
+    """The slowest of reading, decoding and sending; the first and the last are known where ``host`` was measured."""
+    decoded = _decoding_rate(experiment, machine, calibration)
+    slowest = min(_reading_rate(experiment, machine, calibration, host), _sending_rate(experiment, machine, host))
+    if decoded.samples_per_s is None:  # what is measured bounds the rate from above
+        return decoded._replace(samples_per_s=slowest) if math.isfinite(slowest) else decoded
+    return decoded._replace(samples_per_s=min(decoded.samples_per_s, slowest))
+
+
+def _reading_rate(experiment: Experiment, machine: Machine, calibration: Calibration, host: HostSpeed | None) -> float:
+    """Samples/s off the disk; without limit where the data set stays in memory after the first epoch, or unknown."""
+    data = experiment.dataset
+    if host is None or host.disk_bytes_per_s is None or data is None or data.bytes is None or machine.ram_bytes is None:
+        return math.inf
+    if data.bytes <= calibration.memory["usable_ram_share"] * machine.ram_bytes:
+        return math.inf
+    sample_bytes = data.bytes / data.samples_for(experiment.workload.seq_length)
+    return host.disk_bytes_per_s / sample_bytes * machine.num_nodes
+
+
+def _sending_rate(experiment: Experiment, machine: Machine, host: HostSpeed | None) -> float:
+    """Samples/s that reach the GPUs, each over a link of its own."""
+    if host is None or host.from_host_bytes_per_s is None or experiment.dataset is None:
+        return math.inf
+    workload = experiment.workload
+    if workload.image_size is not None:
+        sample_bytes = _PIXEL_BYTES * workload.image_size**2
+    elif workload.seq_length is not None:
+        sample_bytes = _TOKEN_BYTES * workload.seq_length
+    else:
+        return math.inf
+    return host.from_host_bytes_per_s / sample_bytes * machine.devices
+
+
+def _decoding_rate(experiment: Experiment, machine: Machine, calibration: Calibration) -> InputRate:
     """Decoding is spread over workers (per device) on at most the machine's vCPUs; every node decodes its own share."""
     if not needs_decoding(experiment):
         return InputRate(math.inf)
@@ -51,6 +93,15 @@ def decode_rate_per_vcpu(experiment: Experiment, calibration: Calibration) -> fl
     level = "tuned" if experiment.tuned else "ordinary"
     rate = calibration.input["samples_per_s_per_vcpu"][level].get(experiment.dataset.decode)
     return None if rate is None else float(rate)
+
+
+def with_decode_rate(table: Mapping[str, Any], images_per_s: float) -> dict[str, Any]:
+    """The calibration's input table with a measured rate of decoding images, which no script tunes further."""
+    levels = table["samples_per_s_per_vcpu"]
+    return {
+        **table,
+        "samples_per_s_per_vcpu": {level: {**rates, "jpeg": images_per_s} for level, rates in levels.items()},
+    }
 
 
 def vcpus_needed(experiment: Experiment, samples_per_s: float, calibration: Calibration) -> int | None:

@@ -225,6 +225,25 @@ def kind_of(workload: Workload) -> str:
     return "convolutional" if convolution > 0.1 else "dense"
 
 
+def operation_s(
+    operation: Operation,
+    precision: DevicePrecision,
+    batch_size: float,
+    variant: Variant,
+    calibration: Calibration,
+    rates: DeviceRates,
+) -> float:
+    """Seconds of one operation alone on the device, its launches included."""
+    row = _row(operation, batch_size, 1.0, variant, calibration.device, precision)
+    return max(_arithmetic_s(row, rates), row.bytes_over_share * rates.seconds_per_byte) + (
+        operation.kernels * rates.launch_s
+    )
+
+
+def _arithmetic_s(row: ArithmeticRow, rates: DeviceRates) -> float:
+    return row.flops_over_share * rates.seconds_per_flop[row.engine] + row.sm_clocks * rates.seconds_per_sm_clock
+
+
 class ClassTime(NamedTuple):
     """One operation class of the step, for ``explain``: FLOPs and bytes of a micro step, seconds, and the limit."""
 
@@ -250,8 +269,7 @@ def time_by_class(
         if kept == 0.0:
             continue
         row = _row(operation, batch_size, kept, variant, calibration.device, precision)
-        arithmetic = row.flops_over_share * rates.seconds_per_flop[row.engine]
-        arithmetic += row.sm_clocks * rates.seconds_per_sm_clock
+        arithmetic = _arithmetic_s(row, rates)
         moving = row.bytes_over_share * rates.seconds_per_byte
         entry = sums.setdefault(operation.op_class, [0.0, 0.0, 0.0, 0.0])
         entry[0] += operation.flops.at(batch_size) * kept

@@ -7,7 +7,7 @@ correct what is left (best linear unbiased prediction, as everywhere).
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from planner.errors import InputError
 from planner.experiment.experiment import Experiment, Optimizer
@@ -18,8 +18,10 @@ from planner.hardware.profile import ClassRate, MeasuredRates, Profile, Training
 from planner.throughput.backtest import experiment_of, reference_of
 from planner.throughput.calibration import Calibration, ClassEfficiency, LayoutConstants
 from planner.throughput.device import HostSpeed
-from planner.throughput.evidence import Here, Knowledge, Reference, shipped_knowledge
+from planner.throughput.evidence import Here, Knowledge, shipped_knowledge
+from planner.throughput.input_pipeline import with_decode_rate
 from planner.throughput.kernels import kind_of
+from planner.throughput.measured_gpu import knowledge_with_gpu
 from planner.throughput.measurement import Measurement, Software
 from planner.throughput.optimizer import UPDATE_RULES
 from planner.workloads.catalog import load_workload
@@ -73,34 +75,27 @@ def knowledge_with_profile(
 ) -> Knowledge:
     """What is known, and what a profile of ``machine`` adds.
 
-    Training runs on a GPU move every estimate by what they share with it. A CPU shares no more with a GPU than the
-    network's record, of which it says nothing beside its own large doubts: it moves no other machine. Measured rates
-    answer for the device itself.
+    Rates and training runs of a GPU move every estimate by what they share with it. A CPU shares no more with a GPU
+    than the network's record, of which it says nothing beside its own large doubts: it moves no other machine. Measured
+    rates, the host and its disk answer for the machine itself.
     """
-    if profile.host_launch_s is not None:
-        knowledge = knowledge._replace(host=HostSpeed(profile.host_launch_s))
-    shipped = shipped_knowledge()._replace(host=knowledge.host)
     runs = _measurements(profile.runs, machine)
     if machine.accelerator.kind != "cpu":
-        return _taught(knowledge, [reference_of(run, shipped, on_this_machine=True) for run in runs])
+        return knowledge_with_gpu(knowledge, profile, runs, machine, experiment)
     if profile.rates is None:
         return knowledge
+    shipped = shipped_knowledge()
     measured = MeasuredHere(machine.accelerator, profile.rates, profile.decode_images_per_s_per_core)
 
     def here(experiment: Experiment) -> Knowledge:
         return Knowledge(measured_calibration(shipped.calibration, measured, experiment), profiled=True)
 
-    corrections = [reference_of(run, here(experiment_of(run)), on_this_machine=True) for run in runs]
-    taught = _taught(here(experiment), corrections)
-    complete = profile.rates.classes.keys() >= _CORE_CLASSES
-    return knowledge._replace(
-        here=Here(machine.accelerator, taught.calibration, taught.references, taught.weights, complete)
+    taught = here(experiment).taught_by(
+        [reference_of(run, here(experiment_of(run)), on_this_machine=True) for run in runs]
     )
-
-
-def _taught(knowledge: Knowledge, references: list[Reference | None]) -> Knowledge:
-    known = [reference for reference in references if reference is not None]
-    return knowledge.with_references(known) if known else knowledge
+    complete = profile.rates.classes.keys() >= _CORE_CLASSES
+    host = HostSpeed(disk_bytes_per_s=profile.disk_bytes_per_s)
+    return knowledge._replace(here=Here(machine, taught.calibration, taught.references, taught.weights, complete, host))
 
 
 def _measurements(runs: Sequence[TrainingRun], machine: Machine) -> list[Measurement]:
@@ -168,7 +163,7 @@ def measured_calibration(shipped: Calibration, measured: MeasuredHere, experimen
     return shipped._replace(
         layouts=layouts,
         cpu=cpu,
-        input=shipped.input if decode is None else _with_decoding(shipped.input, decode),
+        input=shipped.input if decode is None else with_decode_rate(shipped.input, decode),
         offsets={"effects": effects, "networks": {}, "prior_sd": prior, "noise_sd": _NOISE_SD},
         intervals={**shipped.intervals, "tiers": tiers},
     )
@@ -181,15 +176,6 @@ def _surroundings(rates: MeasuredRates, kind: str) -> float | None:
     """
     known = [rates.surroundings[name] for name in _PROBES_OF_KIND[kind] if name in rates.surroundings]
     return _PROBE_SHRINKAGE * sum(known) / len(known) if known else None
-
-
-def _with_decoding(table: Mapping[str, Any], images_per_s: float) -> dict[str, Any]:
-    """The input table with this machine's rate of decoding images, which no script tunes further."""
-    levels = table["samples_per_s_per_vcpu"]
-    return {
-        **table,
-        "samples_per_s_per_vcpu": {level: {**rates, "jpeg": images_per_s} for level, rates in levels.items()},
-    }
 
 
 def _shares(rate: ClassRate, peak: float, bandwidth: float) -> tuple[float, float]:

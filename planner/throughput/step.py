@@ -127,10 +127,10 @@ class StepModel:
         self._plans: dict[tuple[bool, bool, int, float | None], BatchPlan] = {}
         self._corrections: dict[tuple[str, str, tuple[str, ...]], Correction] = {}
 
-    def on(self, accelerator: Accelerator) -> "StepModel":
-        """The model that knows most of this accelerator: the one with measured rates where it was profiled here."""
+    def on(self, machine: Machine) -> "StepModel":
+        """The model that knows most of this machine: the one with measured rates where it was profiled here."""
         here = self.knowledge.here
-        return self._profiled if here is not None and here.accelerator == accelerator else self
+        return self._profiled if here is not None and here.is_on(machine) else self
 
     @cached_property
     def _profiled(self) -> "StepModel":
@@ -145,7 +145,7 @@ class StepModel:
 
     def estimate(self, machine: Machine) -> StepEstimate:
         """The step on ``machine``: times with P10/P50/P90 when it fits, the reason when it does not."""
-        model = self.on(machine.accelerator)
+        model = self.on(machine)
         return self._estimate(machine) if model is self else model.estimate(machine)
 
     def _estimate(self, machine: Machine) -> StepEstimate:
@@ -169,7 +169,10 @@ class StepModel:
         if key not in self._devices:
             precision, rates = resolve_precision(self.experiment.precision, accelerator), None
             if precision is not None:
-                rates = device_rates(accelerator, precision, self.calibration, share, self.knowledge.host)
+                known = self.knowledge
+                rates = device_rates(
+                    accelerator, precision, self.calibration, share, known.host, known.factors(accelerator)
+                )
             self._devices[key] = (precision, rates)
         return self._devices[key]
 
@@ -252,7 +255,7 @@ class StepModel:
 
     def operation_times(self, machine: Machine) -> list[ClassTime]:
         """Seconds on the device by operation class in one micro step, slowest first, before evidence corrects them."""
-        model = self.on(machine.accelerator)
+        model = self.on(machine)
         if model is not self:
             return model.operation_times(machine)
         precision, rates = self._device(machine.accelerator, share_of_device(machine))
@@ -284,7 +287,7 @@ class StepModel:
             link = communicate(
                 self.experiment, precision, machine, micro_step_s, plan.grad_accum_steps, self.calibration, self.lineage
             )
-        loading = input_rate(self.experiment, machine, self.calibration)
+        loading = input_rate(self.experiment, machine, self.calibration, self.knowledge.host)
         flags = _flags(machine, precision, time, plan, link, loading, required, available)
         if self.knowledge.profiled:
             flags = _without(flags, "cpu_unmeasured")

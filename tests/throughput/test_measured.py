@@ -187,11 +187,6 @@ def test_runs_on_a_gpu_move_its_own_and_like_estimates() -> None:
     assert moved.step_time_s.p50 > plain.step_time_s.p50
 
 
-def test_a_measured_launch_cost_is_the_hosts() -> None:
-    known = profile(None)._replace(host_launch_s=7e-6)
-    assert knowledge_with_profile(shipped_knowledge(), known, HERE, experiment()).host == (7e-6,)
-
-
 @pytest.mark.parametrize("changed", [{"precision": "fp9"}, {"optimizer": "magic"}, {"image_size": 7}])
 def test_runs_that_mean_nothing_teach_nothing(changed: dict[str, Any]) -> None:
     asked = experiment()

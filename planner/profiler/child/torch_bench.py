@@ -21,6 +21,7 @@ usage: python torch_bench.py SECONDS SECONDS_PER_CASE [SUSTAINED_SECONDS]
 from __future__ import annotations
 
 import json
+import math
 import statistics
 import sys
 import time
@@ -34,6 +35,7 @@ from probe_networks import Probe, probes
 LEAST_REPEATS = 3
 MOST_REPEATS = 25
 WINDOW_S = 1.0
+QUEUED_S = 2e-3
 VOCABULARY = 16390  # as little divisible as vocabularies are
 _SGD_MOMENTUM = {"lr": 1e-3, "momentum": 0.9}
 _OPTIMIZERS: dict[str, Callable[[list[torch.Tensor]], torch.optim.Optimizer]] = {
@@ -44,7 +46,11 @@ _OPTIMIZERS: dict[str, Callable[[list[torch.Tensor]], torch.optim.Optimizer]] = 
 
 
 class Case(NamedTuple):
-    """One thing to time. ``build`` makes its operands and returns the call."""
+    """One thing to time. ``build`` makes its operands and returns the call.
+
+    ``width``, ``groups`` and ``kernel_size`` are a convolution's as in the model's operation records; ``devices`` is
+    how many take part.
+    """
 
     name: str
     op_class: str
@@ -53,16 +59,22 @@ class Case(NamedTuple):
     bytes: float
     kernels: float
     build: Callable[[], Callable[[], Any]]
+    element_bytes: int = 4
+    width: float = 0.0
+    groups: int = 1
+    kernel_size: int = 0
+    devices: int = 1
 
 
 class Bench(NamedTuple):
-    """Where it is measured; ``batch`` is large enough to fill the device."""
+    """Where and in which type it is measured; ``batch`` is large enough to fill the device."""
 
     device: torch.device
     batch: int
+    type: torch.dtype = torch.float32
 
     def random(self, *shape: int) -> torch.Tensor:
-        return torch.randn(shape, device=self.device)
+        return torch.randn(shape, device=self.device, dtype=self.type)
 
     def wait(self) -> None:
         if self.device.type == "cuda":
@@ -109,17 +121,70 @@ def cases(bench: Bench) -> Iterator[Case]:
 
 
 def accelerator_cases(bench: Bench) -> Iterator[Case]:
-    """What only an accelerator has: products by precision, copies from the host, sums over all GPUs of the machine."""
-    size = 4096
-    for name in ("float32", "float16", "bfloat16"):
-        kind = getattr(torch, name)
+    """What an accelerator has beside the rest: its engines, its memory and its links at their best; 2-byte types."""
+    yield from _engines(bench)
+    yield from _memory(bench)
+    yield from _links(bench)
+    half = bench._replace(type=half_type(bench.device))
+    for case in _matrix_cases(half):
+        yield case._replace(name=f"{case.name} half", bytes=case.bytes / 2, element_bytes=2)
 
-        def product(kind: torch.dtype = kind) -> Callable[[], Any]:
-            left, right = bench.random(size, size).to(kind), bench.random(size, size).to(kind)
-            return lambda: left @ right
 
-        moved = 3.0 * size**2 * kind.itemsize
-        yield Case(f"matmul {size} {name}", f"mm {name}", "forward", 2.0 * size**3, moved, 1, product)
+def half_type(device: torch.device) -> torch.dtype:
+    """The 2-byte type that automatic mixed precision takes here."""
+    modern = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    return torch.bfloat16 if modern else torch.float16
+
+
+def _matrix_cases(bench: Bench) -> Iterator[Case]:
+    yield from _products(bench, bench.batch * 64, 640, 2560)
+    yield from _attention(bench)
+    for channels, size in ((48, 56), (96, 28), (192, 14), (384, 7)):
+        yield from _convolution(bench, channels, channels, size, kernel=3)
+    for inputs, outputs, size in ((48, 192, 56), (192, 48, 56), (192, 768, 14)):
+        yield from _convolution(bench, inputs, outputs, size, kernel=1)
+    for channels, size in ((96, 56), (384, 14)):
+        yield from _convolution(bench, channels, channels, size, kernel=3, groups=channels)
+    yield from _batched_products(bench)
+
+
+def _engines(bench: Bench) -> Iterator[Case]:
+    """Square products so large that nothing but arithmetic counts, by type; 'tfloat32' is fp32 on the matrix engine."""
+    for size in (4096, 8192):
+        for name in ("float32", "tfloat32", "float16", "bfloat16"):
+            kind = torch.float32 if name == "tfloat32" else getattr(torch, name)
+            if name == "tfloat32" and not _has_tf32(bench.device):
+                continue
+
+            def product(size: int = size, name: str = name, kind: torch.dtype = kind) -> Callable[[], Any]:
+                left, right = bench.random(size, size).to(kind), bench.random(size, size).to(kind)
+                if name != "tfloat32":
+                    return lambda: left @ right
+
+                def on_matrix_engine() -> None:
+                    torch.set_float32_matmul_precision("high")
+                    left @ right
+                    torch.set_float32_matmul_precision("highest")
+
+                return on_matrix_engine
+
+            moved = 3.0 * size**2 * kind.itemsize
+            yield Case(
+                f"matmul {size} {name}", f"product {name}", "forward", 2.0 * size**3, moved, 1, product, kind.itemsize
+            )
+
+
+def _has_tf32(device: torch.device) -> bool:
+    return device.type == "cuda" and bool(torch.cuda.get_device_capability(device) >= (8, 0))
+
+
+def _memory(bench: Bench) -> Iterator[Case]:
+    """Sums and copies of 256 MB: several times what any cache holds."""
+    for case in _elementwise_of(bench, 64 << 20):
+        yield case._replace(op_class="moved")
+
+
+def _links(bench: Bench) -> Iterator[Case]:
     count = 64 << 20
 
     def from_host() -> Callable[[], Any]:
@@ -136,7 +201,16 @@ def accelerator_cases(bench: Bench) -> Iterator[Case]:
             parts = [torch.ones(count, device=f"cuda:{number}") for number in range(devices)]
             return lambda: nccl.all_reduce(parts)
 
-        yield Case(f"all-reduce 256 MB on {devices}", "all-reduce", "forward", 0.0, 4.0 * count, 1, all_reduce)
+        yield Case(
+            f"all-reduce 256 MB on {devices}",
+            "all-reduce",
+            "forward",
+            0.0,
+            4.0 * count,
+            1,
+            all_reduce,
+            devices=devices,
+        )
 
 
 def _class_of_convolution(channels: int, kernel: int, groups: int) -> str:
@@ -174,10 +248,13 @@ def _convolution(
         geometry = ([stride, stride], [padding, padding], [1, 1], False, [0, 0], groups)
         return lambda: backward(grad, data, weight, None, *geometry, wanted)
 
-    yield Case(name, op_class, "forward", flops, moved, 1, forward)
+    shape: dict[str, Any] = {"groups": groups, "kernel_size": kernel}
+    shape["width"] = math.sqrt(inputs * outputs) / groups
+    yield Case(name, op_class, "forward", flops, moved, 1, forward, **shape)
     if inputs > 3:
-        yield Case(name, f"{op_class}_dg", "backward", flops, moved, 1, lambda: gradient([True, False, False]))
-    yield Case(name, f"{op_class}_wg", "backward", flops, moved, 1, lambda: gradient([False, True, False]))
+        data_gradient = lambda: gradient([True, False, False])  # noqa: E731
+        yield Case(name, f"{op_class}_dg", "backward", flops, moved, 1, data_gradient, **shape)
+    yield Case(name, f"{op_class}_wg", "backward", flops, moved, 1, lambda: gradient([False, True, False]), **shape)
 
 
 def _products(bench: Bench, rows: int, inputs: int, outputs: int) -> Iterator[Case]:
@@ -492,22 +569,35 @@ def timed(bench: Bench, case: Case, case_s: float) -> dict[str, Any]:
         call = case.build()
         call()
         bench.wait()
+        calls = _calls_together(bench, call)
         seconds: list[float] = []
         begin = time.perf_counter()
         while len(seconds) < LEAST_REPEATS or (time.perf_counter() - begin < case_s and len(seconds) < MOST_REPEATS):
-            start = time.perf_counter()
-            call()
-            bench.wait()
-            seconds.append(time.perf_counter() - start)
+            seconds.append(_seconds_a_call(bench, call, calls))
     low, middle, high = statistics.quantiles(seconds, n=4, method="inclusive")
     return {
         "kind": "rate",
-        **{field: getattr(case, field) for field in ("name", "op_class", "phase", "flops", "bytes", "kernels")},
+        **{field: value for field, value in case._asdict().items() if field != "build"},
         "seconds": middle,
         "low_s": low,
         "high_s": high,
         "repeats": len(seconds),
     }
+
+
+def _seconds_a_call(bench: Bench, call: Callable[[], Any], calls: int) -> float:
+    start = time.perf_counter()
+    for _ in range(calls):
+        call()
+    bench.wait()
+    return (time.perf_counter() - start) / calls
+
+
+def _calls_together(bench: Bench, call: Callable[[], Any]) -> int:
+    """Calls between two looks at the clock: waiting for an accelerator takes as long as a short operation itself."""
+    if bench.device.type == "cpu":
+        return 1
+    return max(1, math.ceil(QUEUED_S / _seconds_a_call(bench, call, 1)))
 
 
 def probed(probe: Probe) -> dict[str, Any]:
@@ -571,7 +661,7 @@ def main(seconds: float, case_s: float) -> None:
                 return
             try:
                 _write(timed(bench, case, case_s))
-            except RuntimeError as error:  # an operation that this device lacks says nothing of the others
+            except (RuntimeError, TypeError) as error:  # what this device lacks says nothing of the others
                 _write({"kind": "failed", "name": case.name, "reason": str(error).partition("\n")[0]})
         if device.type == "cpu":
             for build in probes(bench.batch):
