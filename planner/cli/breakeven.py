@@ -63,6 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     currency = currency_of(arguments.currency, arguments.output)
     experiment = resolve_experiment(experiment_request(arguments))
     found = buy_or_rent(experiment, question(arguments, now), terms_of(arguments), opened_world(arguments), now)
+    found = found._replace(assumptions=(*found.assumptions, *currency.rate(now)))
     if arguments.output == "json":
         json.dump(record(experiment, found), sys.stdout, indent=1, allow_nan=False)
         sys.stdout.write("\n")

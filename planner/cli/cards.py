@@ -9,6 +9,7 @@ from typing import Any
 
 from planner.cli.gpus import named_singly
 from planner.cli.listing import first, write_records, write_table
+from planner.cli.money import Currency, currency_of
 from planner.cli.table import Column, terminal_width, wrapped
 from planner.errors import InputError, NothingFitsError, UnknownNameError
 from planner.experiment.experiment import Experiment
@@ -23,6 +24,7 @@ from planner.plan.world import open_world
 from planner.profiler.this_machine import find_this_machine, store_path
 from planner.units import GIB, UNKNOWN, format_bytes, format_rate
 
+_PER_1000_USD = "per $1000"
 _COLUMNS = (
     Column("card", width=22, least=14),
     Column("price", "right"),
@@ -33,18 +35,19 @@ _COLUMNS = (
     Column("needs", "right", drop=2),
     Column("batch", "right", drop=3),
     Column("samples/s", "right"),
-    Column("per $1000", "right"),
+    Column(_PER_1000_USD, "right"),
     Column("samples/kWh", "right"),
     Column("ev", width=18, least=12, drop=1),
 )
 
 
 def run_cards(arguments: argparse.Namespace) -> int:
+    currency = currency_of(arguments.currency, arguments.output)
     experiment = _experiment(arguments)
     question = Question(country=arguments.country, electricity_usd_per_kwh=arguments.electricity_price)
     terms = Terms(purchase_budget_usd=arguments.purchase_budget)
-    world, today = open_world(find_this_machine(), store_path()), datetime.now().date()
-    found = cards_for(experiment, question, terms, world, today, _named(arguments))
+    world, now = open_world(find_this_machine(), store_path()), datetime.now()
+    found = cards_for(experiment, question, terms, world, now.date(), _named(arguments))
     if not found:
         raise NothingFitsError("no card with a known price costs so little; gpuplanner gpus lists all that are known")
     shown = first(found, arguments.max_rows)
@@ -52,8 +55,9 @@ def run_cards(arguments: argparse.Namespace) -> int:
         write_records("cards", [_record(one) for one in shown], arguments.output)
     else:
         sys.stdout.write(f"{experiment.workload.name} · {experiment.precision} · one card\n")
-        write_table(_COLUMNS, [_cells(one) for one in shown], len(found), "cards with a known price", arguments.output)
-        sys.stdout.write("\n".join(_notes(shown)) + "\n")
+        cells = [_cells(one, currency) for one in shown]
+        write_table(_columns(currency), cells, len(found), "cards with a known price", arguments.output)
+        sys.stdout.write("\n".join(_notes(shown, currency, now)) + "\n")
     return 0 if any(not one.problem for one in found) else NothingFitsError.exit_code
 
 
@@ -81,13 +85,20 @@ def _named(arguments: argparse.Namespace) -> list[Accelerator]:
     return devices
 
 
-def _cells(one: Bought) -> tuple[str, ...]:
+def _columns(currency: Currency) -> list[Column]:
+    """The columns, the one by price under the name of its currency."""
+    by_price = _PER_1000_USD if currency.code == "USD" else f"per 1000 {currency.code}"
+    return [column._replace(title=by_price) if column.title == _PER_1000_USD else column for column in _COLUMNS]
+
+
+def _cells(one: Bought, currency: Currency) -> tuple[str, ...]:
     device, card = one.purchase.machine.accelerator, one.purchase.card
     used = card_price(device, "used")
     memory = f"{device.memory_bytes / GIB:.0f}" if device.memory_bytes is not None else UNKNOWN
     front = (
-        short_name(device.name), f"${card.usd:,.0f}", card.condition, card.as_of or UNKNOWN,
-        UNKNOWN if used is None else f"${used.usd:,.0f}", memory, format_bytes(one.memory_bytes).removesuffix(" GiB"),
+        short_name(device.name), currency.whole(card.usd), card.condition, card.as_of or UNKNOWN,
+        UNKNOWN if used is None else currency.whole(used.usd), memory,
+        format_bytes(one.memory_bytes).removesuffix(" GiB"),
     )  # fmt: skip
     if one.problem or one.samples_per_s is None:
         return (*front, UNKNOWN, "too small", UNKNOWN, UNKNOWN, "")
@@ -95,7 +106,7 @@ def _cells(one: Bought) -> tuple[str, ...]:
         *front,
         f"{one.batch_size_per_gpu:,}",
         format_rate(one.samples_per_s.p50),
-        format_rate(per_dollar(one) * 1000),
+        format_rate(per_dollar(one) / currency.per_usd * 1000),
         UNKNOWN if one.power_w is None else f"{_per_kwh(one):,.0f}",
         one.evidence.replace("_", " "),
     )
@@ -107,11 +118,11 @@ def _per_kwh(one: Bought) -> float:
     return rate * 3.6e6 / (one.power_w or 1.0)
 
 
-def _notes(shown: list[Bought]) -> list[str]:
+def _notes(shown: list[Bought], currency: Currency, now: datetime) -> list[str]:
     sources = dict.fromkeys(one.purchase.card.source for one in shown)
     text = (
         "by samples/s for a dollar of the card, best first; shop: seen in shops, launch: the price when it came out; "
-        f"samples/kWh: at the wall, host included. Prices: {'; '.join(sources)}."
+        f"samples/kWh: at the wall, host included. Prices: {'; '.join((*sources, *currency.rate(now)))}."
     )
     return wrapped(text, terminal_width())
 

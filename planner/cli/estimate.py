@@ -56,6 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         from planner.cli.decision import decision
 
         shown = decision(answered, now, show_front=arguments.front, compare=arguments.compare, by_machine=by_machine)
+    plan = plan._replace(assumptions=(*plan.assumptions, *currency.rate(now)))
     _write(plan, shown, currency, arguments.output)
     if arguments.record:
         from planner.cli.record import record_forecast

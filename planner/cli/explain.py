@@ -8,6 +8,7 @@ import sys
 from datetime import datetime
 from typing import Any
 
+from planner.cli.money import Currency, currency_of
 from planner.cli.opened_world import opened_world
 from planner.cli.options import add_choice_arguments, add_plan_arguments, experiment_request, question
 from planner.cli.plan_json import SCHEMA_VERSION, experiment_record
@@ -18,9 +19,11 @@ from planner.experiment.resolve import describe, resolve_experiment
 from planner.plan.explain import Explanation, explain
 from planner.plan.operation_kinds import by_kind
 from planner.plan.pick import Choice, pick
+from planner.plan.plan import Estimate
 from planner.plan.planning import answer
+from planner.plan.rows import ranked_estimate
 from planner.plan.sentence import machine_words
-from planner.units import GIB, UNKNOWN, format_bytes, format_rate
+from planner.units import GIB, UNKNOWN, Interval, format_bytes, format_rate
 
 _PART_COLUMNS = (Column("part"), Column("ms", "right"), Column("share", "right"))
 _CLASS_COLUMNS = (
@@ -55,6 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output == "csv":
         raise InputError("explain has several tables, which CSV has not; say -o json")
     now = datetime.now().astimezone()
+    currency = currency_of(arguments.currency, arguments.output)
     experiment = resolve_experiment(experiment_request(arguments))
     world = opened_world(arguments)
     ranked = answer(experiment, question(arguments, now), world, now)
@@ -62,15 +66,24 @@ def run(arguments: argparse.Namespace) -> int:
     choice = pick(ranked, world.providers(), arguments.on, arguments.row, by_machine=by_machine)
     machine = choice.candidate.machine
     explanation = explain(experiment, machine, world.local.machine, ranked.competition.knowledge)
+    row = _estimate(choice, now)
     if arguments.output == "json":
-        json.dump(_record(experiment, choice, explanation), sys.stdout, indent=1, allow_nan=False)
+        json.dump(_record(experiment, choice, explanation, row), sys.stdout, indent=1, allow_nan=False)
         sys.stdout.write("\n")
     else:
-        sys.stdout.write("\n".join(_lines(experiment, choice, explanation, arguments.output)) + "\n")
+        costs = [] if row is None else [_cost_line(row, currency), *currency.rate(now)]
+        sys.stdout.write("\n".join(_lines(experiment, choice, explanation, costs, arguments.output)) + "\n")
     return 0 if explanation.step.fits else NothingFitsError.exit_code
 
 
-def _record(experiment: Experiment, choice: Choice, explanation: Explanation) -> dict[str, Any]:
+def _estimate(choice: Choice, now: datetime) -> Estimate | None:
+    """The row as the plan writes it out; None for a machine that has none."""
+    if choice.row is None or choice.rank is None:
+        return None
+    return ranked_estimate(choice.row, choice.rank, on_front=False, now=now)
+
+
+def _record(experiment: Experiment, choice: Choice, explanation: Explanation, row: Estimate | None) -> dict[str, Any]:
     step = explanation.step
     parts = step.parts
     return {
@@ -82,6 +95,8 @@ def _record(experiment: Experiment, choice: Choice, explanation: Explanation) ->
         "step": None if parts is None else {**parts._asdict(), "total_s": parts.total_s},
         "bound_by": step.bound_by,
         "samples_per_s": step.samples_per_s._asdict() if step.samples_per_s else None,
+        "cost_usd": row.cost_usd._asdict() if row and row.cost_usd else None,
+        "usd_per_hour": row.usd_per_hour if row else None,
         "mfu": step.mfu,
         "memory_gib": {
             "required": None if step.memory_required_bytes is None else step.memory_required_bytes / GIB,
@@ -125,11 +140,13 @@ def _machine_record(choice: Choice) -> dict[str, Any]:
     }
 
 
-def _lines(experiment: Experiment, choice: Choice, explanation: Explanation, output: str) -> list[str]:
+def _lines(
+    experiment: Experiment, choice: Choice, explanation: Explanation, costs: list[str], output: str
+) -> list[str]:
     color = use_color() and output == "table"
     width = 10_000 if output == "markdown" else terminal_width()
     lines = [styled(line, "bold", color) for line in wrapped(describe(experiment), width)]
-    lines += [line for text in _machine_lines(choice, explanation) for line in wrapped(text, width)]
+    lines += [line for text in (*_machine_lines(choice, explanation), *costs) for line in wrapped(text, width)]
     if choice.candidate.blocked:
         blocked = f"Not ranked: {choice.candidate.blocked}"
         lines += [styled(line, "warn", color) for line in wrapped(blocked, width)]
@@ -138,6 +155,20 @@ def _lines(experiment: Experiment, choice: Choice, explanation: Explanation, out
             table = markdown(columns, cells) if output == "markdown" else render(columns, cells, color=color)
             lines += ["", styled(title, "bold", color), *table]
     return lines
+
+
+def _cost_line(row: Estimate, currency: Currency) -> str:
+    """What the run costs there, at what an hour, and of which day the price is."""
+    hourly = f"{currency.show(row.usd_per_hour)} an hour"
+    cost = row.cost_usd
+    text = hourly if cost is None else f"{currency.show(cost.p50)} a run ({_range(cost, currency)}) at {hourly}"
+    if "cost_incomplete" in row.flags:
+        text += ", and what nobody knows the price of"
+    return text + (f"; price seen {row.price_as_of}" if row.price_as_of else "")
+
+
+def _range(cost: Interval, currency: Currency) -> str:
+    return f"{currency.show(cost.p10)}–{currency.show(cost.p90)}"
 
 
 def _machine_lines(choice: Choice, explanation: Explanation) -> list[str]:

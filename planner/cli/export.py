@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from planner.cli.money import currency_of
 from planner.cli.opened_world import opened_world
 from planner.cli.options import add_choice_arguments, add_plan_arguments, experiment_request, question
 from planner.cli.plan_json import SCHEMA_VERSION, estimate_record, plan_record
@@ -55,6 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         _check_may_write(arguments.file, _is_launch_file)
         _check_may_write(arguments.lock, _is_lock)
     now = datetime.now().astimezone()
+    currency = currency_of(arguments.currency, arguments.output)
     request = experiment_request(arguments)
     experiment = resolve_experiment(request)
     asked = question(arguments, now)
@@ -62,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     answered = answer(experiment, asked, world, now)
     by_machine = arguments.group == "machine"
     choice = pick(answered, world.providers(), arguments.on, arguments.row, by_machine=by_machine)
-    row = launch(experiment, choice, now)
+    row = launch(experiment, choice, now)._replace(money=currency.show, said=currency.rate(now))
     text = FORMATS[arguments.to](row)
     chosen = estimate_record(_numbered(row.estimate, answered))
     if arguments.lock is not None:

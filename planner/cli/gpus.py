@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--precision", metavar="NAME", help="amp (default), bf16, fp16, fp32 ...")
     group.add_argument("--country", metavar="CODE", help="electricity price of a country: DE, US-NY (default EU)")
     group.add_argument("--electricity-price", type=up_to(100), metavar="USD", help="per kWh, instead of a country's")
+    group.add_argument("--currency", metavar="EUR=0.92", help="prices in another currency, at your rate per USD")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -46,8 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
         from planner.cli.cards import run_cards
 
         return run_cards(arguments)
-    if arguments.purchase_budget is not None:
-        raise InputError("--purchase-budget wants to know what for: say --for MODEL, too")
+    for flag, value in (("--purchase-budget", arguments.purchase_budget), ("--currency", arguments.currency)):
+        if value is not None:
+            raise InputError(f"{flag} wants to know what for: say --for MODEL, too")
     found, assumption = _found(arguments.name)
     shown = first(found, arguments.max_rows)
     if arguments.output in ("json", "csv"):

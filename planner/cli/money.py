@@ -3,6 +3,7 @@
 import math
 import sys
 from collections.abc import Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from planner.errors import InputError
@@ -14,12 +15,24 @@ class Currency(NamedTuple):
     code: str = "USD"
     per_usd: float = 1.0
 
+    def rate(self, now: datetime) -> tuple[str, ...]:
+        """Whose rate it is and of which day, where amounts are not in dollars."""
+        if self.code == "USD":
+            return ()
+        rate = f"{self.per_usd:g} {self.code} a USD"
+        return (f"amounts in {self.code} at {rate}, your rate of {now:%Y-%m-%d} (--currency)",)
+
     def show(self, usd: float | None) -> str:
         """'$6.82' in dollars, '6.27 EUR' otherwise; unknown is '–'."""
         if usd is None:
             return UNKNOWN
         text = format_money(usd * self.per_usd)
         return text if self.code == "USD" else f"{text.removeprefix('$')} {self.code}"
+
+    def whole(self, usd: float) -> str:
+        """'$1,599' in dollars, '1,471 EUR' otherwise: prices of things that cost hundreds."""
+        text = f"{usd * self.per_usd:,.0f}"
+        return f"${text}" if self.code == "USD" else f"{text} {self.code}"
 
     def hundredths(self, usd: float) -> int:
         """Cents, or the other currency's hundredths: what lines are rounded to before they are added."""

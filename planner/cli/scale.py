@@ -100,6 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         as_markdown = arguments.output == "markdown"
         text = _lines(experiment, device, found, notes, currency, as_markdown=as_markdown)
+        text += [f"{rate[0].upper()}{rate[1:]}." for rate in currency.rate(now)]
         sys.stdout.write("\n".join(text) + "\n")
     return 0 if found.knee is not None else NothingFitsError.exit_code
 

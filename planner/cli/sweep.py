@@ -69,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         from planner.cli.sweep_table import sweep_lines
 
         markdown = arguments.output == "markdown"
+        swept = swept._replace(assumptions=(*swept.assumptions, *currency.rate(now)))
         lines = sweep_lines(swept, currency, arguments.max_rows, markdown=markdown)
         sys.stdout.write("\n".join(lines) + "\n")
     return 0 if swept.meets else NothingFitsError.exit_code

@@ -16,7 +16,7 @@ from planner.plan.plan import Estimate
 from planner.plan.rows import ranked_estimate
 from planner.plan.sentence import PURCHASE_WORDS, machine_words
 from planner.plan.words import place_of_offer
-from planner.units import format_duration, format_money
+from planner.units import MoneyFormat, format_duration, format_money
 
 EDIT = "# EDIT"
 """Marks the end of every line that the user must fill in."""
@@ -40,7 +40,10 @@ _PLACEHOLDER_SCRIPT = "train.py"
 
 
 class Launch(NamedTuple):
-    """A row about to be launched. ``limit_s`` is seconds, ``disk_gb`` what a node's disk must hold."""
+    """A row about to be launched. ``limit_s`` is seconds, ``disk_gb`` what a node's disk must hold.
+
+    ``money`` writes its cost, ``said`` is what else its heading has to say of that.
+    """
 
     experiment: Experiment
     candidate: Candidate
@@ -48,6 +51,8 @@ class Launch(NamedTuple):
     written_at: datetime
     limit_s: int
     disk_gb: int
+    money: MoneyFormat = format_money
+    said: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -98,6 +103,7 @@ def heading(row: Launch) -> list[str]:
     words = [f"{where} ({machine_words(row.candidate)})", *([place] if place else [])]
     words.append(PURCHASE_WORDS.get(estimate.purchase, estimate.purchase.replace("_", " ")))
     lines = [describe(row.experiment), ", ".join(words), _expected(row), *_beside(row.experiment)]
+    lines += [f"{text[0].upper()}{text[1:]}." for text in row.said]
     if estimate.stack not in ("cuda", "rocm", "mps", "cpu"):
         lines.append(f"The training code must be ported to {estimate.stack} first.")
     lines.append(f"{WRITTEN_BY} {__version__} on {row.written_at:%Y-%m-%d}. Lines marked EDIT are yours to fill in.")
@@ -111,7 +117,7 @@ def _expected(row: Launch) -> str:
     if time_s is not None:
         text += f" {format_duration(time_s.p50)} (P10-P90 {format_duration(time_s.p10)}-{format_duration(time_s.p90)}),"
     if cost is not None:
-        text += f" {format_money(cost.p50)} ({format_money(cost.p10)}-{format_money(cost.p90)})"
+        text += f" {row.money(cost.p50)} ({row.money(cost.p10)}-{row.money(cost.p90)})"
     if "cost_incomplete" in estimate.flags:
         text += " and what nobody knows the price of"
     return text + (f"; price seen {estimate.price_as_of}" if estimate.price_as_of else "")

@@ -137,6 +137,10 @@ def test_gpus_for_a_model_ranks_cards_within_the_sum(run: Run) -> None:
     assert all(card["price_usd"] <= 1500 and card["price_source"] for card in cards)
     rates = [card["samples_per_s_per_usd"] for card in cards if card["fits"]]
     assert rates == sorted(rates, reverse=True)
+    euros = run("gpus", "--for", "resnet50", "--purchase-budget", "1500", "--currency", "EUR=0.5").out
+    assert f"{cards[0]['price_usd'] / 2:,.0f} EUR" in euros
+    assert "per 1000 EUR" in euros
+    assert "$" not in euros
     one = run("gpus", "--for", "resnet50", "RTX", "3090", "-o", "json").record["cards"]
     assert [card["key"] for card in one] == ["RTX3090"]
     assert one[0]["used_price_usd"] == 700
@@ -147,6 +151,7 @@ def test_gpus_for_a_model_ranks_cards_within_the_sum(run: Run) -> None:
     [
         (("--purchase-budget", "1500"), 2, "say --for MODEL"),
         (("--for", "resnet50", "--purchase-budget", "10"), 3, "costs so little"),
+        (("--currency", "EUR=0.92"), 2, "say --for MODEL"),
         (("--for", "resnet50", "H100", "SXM"), 2, "no price of a card"),
     ],
 )

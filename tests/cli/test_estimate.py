@@ -223,6 +223,7 @@ def test_another_currency(run: Run) -> None:
         said = run(*MAIN_JOB, "--currency", "EUR=0.5", "-n", "1", *extra).out
         assert "EUR/h" in said
         assert "$" not in said
+        assert "amounts in EUR at 0.5 EUR a USD, your rate of" in " ".join(said.split())
     plain, converted = (run(*MAIN_JOB, "-n", "1", *flags).out for flags in ((), ("--currency", "EUR=0.5")))
     assert "cost plus $2.00" in " ".join(plain.split())
     assert "cost plus 1.00 EUR" in " ".join(converted.split())

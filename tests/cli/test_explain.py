@@ -31,6 +31,16 @@ def test_the_parts_add_up_and_every_key_is_there(run: Run) -> None:
     assert record["crossover_batch"] >= 1
 
 
+def test_what_a_run_costs_there_is_said_in_the_currency_asked_for(run: Run) -> None:
+    record = _record(run, "--on", "aws:p4d.24xlarge@us-east-1:on-demand")
+    assert record["cost_usd"]["p50"] > record["usd_per_hour"] > 0
+    said = run(*RESNET, "--on", "aws:p4d.24xlarge@us-east-1:on-demand", "--currency", "EUR=0.5").out
+    assert f"{record['cost_usd']['p50'] / 2:,.2f} EUR a run" in said
+    assert f"{record['usd_per_hour'] / 2:,.2f} EUR an hour" in said
+    assert "0.5 EUR a USD, your rate of" in said
+    assert "$" not in said
+
+
 def test_a_gpu_is_faster_where_the_work_is_parallel_and_says_why(run: Run) -> None:
     rows = {row["part"]: row for row in _record(run, "--on", "RTX 3090:1")["cpu_vs_gpu"]}
     assert rows["forward"]["speedup"] > 5

@@ -32,6 +32,13 @@ def test_export_takes_the_row_that_the_table_numbers(run: Run) -> None:
     }
 
 
+def test_the_heading_has_the_cost_in_the_currency_asked_for(run: Run) -> None:
+    cost = run(*EXPORT, "--to", "bash", "-o", "json").record["estimate"]["cost_usd"]
+    said = run(*EXPORT, "--to", "bash", "--currency", "EUR=0.5").out
+    assert f"{cost['p50'] / 2:,.2f} EUR (" in said
+    assert "# Amounts in EUR at 0.5 EUR a USD, your rate of" in said
+
+
 def test_the_exported_bill_adds_up(run: Run) -> None:
     estimate = run(*EXPORT, "--to", "bash", "-o", "json").record["estimate"]
     known = [part["usd"] for part in estimate["cost_parts"] if part["usd"] is not None]
