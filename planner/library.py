@@ -50,6 +50,9 @@ class Said(TypedDict, total=False):
     zero_stage: int
     lora_rank: int
     four_bit_weights: bool
+    tensor_parallel: int
+    pipeline_parallel: int
+    offload: Literal["optimizer", "all"]
     channels_last: bool
     compiled: bool
     tuned: bool

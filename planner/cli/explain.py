@@ -179,13 +179,18 @@ def _machine_lines(choice: Choice, explanation: Explanation) -> list[str]:
     if step.parts is None or step.samples_per_s is None:
         return [name, f"does not fit: {step.reason or needs}"]
     p10, p50, p90 = (format_rate(rate) for rate in step.samples_per_s)
-    batch = f"{step.batch_size_per_gpu:,} a device x {step.grad_accum_steps} passes x {machine.devices} devices"
+    copies = step.global_batch_size // (step.batch_size_per_gpu * step.grad_accum_steps)
+    over = (
+        f"{machine.devices} devices" if copies == machine.devices else f"{copies} x {machine.devices // copies} devices"
+    )
+    batch = f"{step.batch_size_per_gpu:,} a device x {step.grad_accum_steps} passes x {over}"
     mfu = UNKNOWN if step.mfu is None else f"{step.mfu:.0%}"
     lines = [
         name,
         f"{p50} samples/s ({p10}–{p90}), bound by {step.bound_by}, {step.global_batch_size:,} a step ({batch})",
         f"{needs}; MFU {mfu}; evidence: {step.evidence.replace('_', ' ')}",
     ]
+    lines += step.notes
     if explanation.crossover_batch is not None:
         lines.append(f"one device overtakes the machine's CPU from batch {explanation.crossover_batch} on")
     return lines

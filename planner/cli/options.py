@@ -79,6 +79,25 @@ def _add_batch(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--zero", type=whole, default=0, metavar="STAGE", help="shard optimizer state (1), gradients (2), weights (3)"
     )
+    group.add_argument(
+        "--tensor-parallel",
+        "--tensor-model-parallel-size",
+        type=whole,
+        default=1,
+        metavar="N",
+        help="split each layer over N GPUs of a machine",
+    )
+    group.add_argument(
+        "--pipeline-parallel",
+        "--pipeline-model-parallel-size",
+        type=whole,
+        default=1,
+        metavar="N",
+        help="split the layers into N stages",
+    )
+    group.add_argument(
+        "--offload", metavar="WHAT", help="optimizer (state and masters in host memory), or all (weights as well)"
+    )
     group.add_argument("--lora-rank", type=whole, metavar="R", help="train low-rank adapters only")
     group.add_argument("--load-in-4bit", action="store_true", help="frozen weights in 4 bits (QLoRA)")
     group.add_argument("--compile", action="store_true", help="torch.compile")
@@ -198,6 +217,9 @@ def _said(arguments: argparse.Namespace) -> ExperimentRequest:
         tries=arguments.tries,
         pilot_epochs=arguments.pilot_epochs,
         four_bit_weights=arguments.load_in_4bit,
+        tensor_parallel=arguments.tensor_parallel,
+        pipeline_parallel=arguments.pipeline_parallel,
+        offload=arguments.offload,
     )
 
 

@@ -6,7 +6,11 @@ from planner.workloads.datasets import Dataset
 from planner.workloads.workload import Workload
 
 Precision = Literal["amp", "bf16", "fp16", "bf16-pure", "fp16-pure", "fp32", "tf32", "fp32-strict", "fp8"]
+Offload = Literal["optimizer", "all"]
 Optimizer = Literal["sgd", "adam", "adamw", "adamw8bit", "adafactor", "lamb", "rmsprop"]
+
+# DeepSpeed offloads optimizer state from ZeRO stage 1 on and frees gradients from stage 2 on; weights with 3 only.
+_STAGE_OF_OFFLOAD: dict[Offload | None, int] = {None: 0, "optimizer": 2, "all": 3}
 
 
 class Experiment(NamedTuple):
@@ -15,6 +19,8 @@ class Experiment(NamedTuple):
     ``tries`` runs are started and the last one counts; the others are given up after ``pilot_epochs`` (None: at their
     end). ``four_bit_weights`` keeps frozen weights in 4 bits (QLoRA). ``assumptions`` has a sentence for every default
     that was taken rather than given. ``tokens`` or ``steps`` is how much was asked for where it was not epochs.
+    ``tensor_parallel`` x ``pipeline_parallel`` GPUs hold one copy of the model and train a micro batch together; the
+    batch per GPU is then theirs. ``offload`` keeps optimizer state and master weights, or all weights too, in host RAM.
     """
 
     workload: Workload
@@ -41,3 +47,11 @@ class Experiment(NamedTuple):
     four_bit_weights: bool = False
     tokens: float | None = None
     steps: float | None = None
+    tensor_parallel: int = 1
+    pipeline_parallel: int = 1
+    offload: Offload | None = None
+
+    @property
+    def sharding_stage(self) -> int:
+        """The ZeRO stage, or the one that offload works with where that is higher."""
+        return max(self.zero_stage, _STAGE_OF_OFFLOAD[self.offload])

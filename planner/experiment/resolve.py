@@ -3,7 +3,7 @@
 from typing import NamedTuple, TypeVar, get_args
 
 from planner.errors import InputError, UnknownNameError, near_misses
-from planner.experiment.experiment import Experiment, Optimizer, Precision
+from planner.experiment.experiment import Experiment, Offload, Optimizer, Precision
 from planner.units import format_count
 from planner.workloads.catalog import load_workload, names_a_file
 from planner.workloads.datasets import Dataset, dataset
@@ -12,6 +12,7 @@ from planner.workloads.workload import Workload
 
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 OPTIMIZERS: tuple[Optimizer, ...] = get_args(Optimizer)
+OFFLOADS: tuple[Offload, ...] = get_args(Offload)
 
 Name = TypeVar("Name", bound=str)
 
@@ -56,6 +57,9 @@ class ExperimentRequest(NamedTuple):
     activation_bytes: float | None = None
     said: tuple[str, ...] = ()
     four_bit_weights: bool = False
+    tensor_parallel: int = 1
+    pipeline_parallel: int = 1
+    offload: str | None = None
 
 
 class _Work(NamedTuple):
@@ -112,6 +116,9 @@ def resolve_experiment(request: ExperimentRequest) -> Experiment:
         four_bit_weights=request.four_bit_weights,
         tokens=request.tokens,
         steps=request.steps,
+        tensor_parallel=request.tensor_parallel,
+        pipeline_parallel=request.pipeline_parallel,
+        offload=_choice("offload", request.offload, OFFLOADS),
     )
 
 
@@ -277,6 +284,8 @@ def _check_numbers(request: ExperimentRequest) -> None:
     _between("--seq-length", request.seq_length, 1, 1 << 22)
     _between("--lora-rank", request.lora_rank, 1, 65536)
     _between("--zero", request.zero_stage, 0, 3)
+    _between("--tensor-parallel", request.tensor_parallel, 1, 1 << 10)
+    _between("--pipeline-parallel", request.pipeline_parallel, 1, 1 << 12)
     _between("--workers", request.workers, 0, 4096)
     _between("--resume-epoch", request.resume_epoch, 0, _MAX_EPOCHS)
     _between("--tries", request.tries, 1, _MAX_TRIES)

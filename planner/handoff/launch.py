@@ -137,6 +137,9 @@ def script_arguments(row: Launch) -> str:
         ("--img-size", workload.image_size),
         ("--seq-length", workload.seq_length),
         ("--zero", experiment.zero_stage or None),
+        ("--tensor-parallel", experiment.tensor_parallel if experiment.tensor_parallel > 1 else None),
+        ("--pipeline-parallel", experiment.pipeline_parallel if experiment.pipeline_parallel > 1 else None),
+        ("--offload", experiment.offload),
         ("--lora-rank", experiment.lora_rank),
         ("--workers", experiment.workers),
     ):

@@ -25,6 +25,7 @@ def cautions(experiment: Experiment, estimates: Iterable[Estimate], recommended:
         ("host_bound", _host_bound),
         ("input_unknown", _input_unknown),
         ("network_unknown", _network_unknown),
+        ("host_memory_unknown", _host_memory_unknown),
     ):
         flagged = [row for row in likely if flag in row.flags]
         if flagged:
@@ -65,6 +66,10 @@ def _input_unknown(rows: Sequence[Estimate]) -> str:
 
 def _network_unknown(rows: Sequence[Estimate]) -> str:
     return f"the network between the nodes of {_names(rows)} is not known: a slow one is assumed"
+
+
+def _host_memory_unknown(rows: Sequence[Estimate]) -> str:
+    return f"how much memory the host of {_names(rows)} has is not known: --offload keeps optimizer state there"
 
 
 def _of_the_experiment(experiment: Experiment) -> Iterator[str]:

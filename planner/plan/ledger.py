@@ -22,7 +22,18 @@ from planner.units import Interval
 ROWS_KEPT = 20
 """Rows of a plan that a forecast keeps: somebody trains on one of the first, or on this machine."""
 
-_EXPERIMENT_FIELDS = ("precision", "optimizer", "channels_last", "compiled", "tuned", "zero_stage", "lora_rank")
+_EXPERIMENT_FIELDS = (
+    "precision",
+    "optimizer",
+    "channels_last",
+    "compiled",
+    "tuned",
+    "zero_stage",
+    "lora_rank",
+    "tensor_parallel",
+    "pipeline_parallel",
+    "offload",
+)
 
 
 class ForecastRow(NamedTuple):

@@ -113,6 +113,8 @@ def _reference(entry: Entry) -> Reference | None:
     run, row, experiment = _run(entry), entry.row, entry.experiment
     if run is None or entry.outcome is None or row.num_nodes != 1 or row.num_gpus < 1 or experiment["zero_stage"]:
         return None
+    if experiment.get("offload") or experiment.get("tensor_parallel", 1) * experiment.get("pipeline_parallel", 1) > 1:
+        return None  # entries of before these could be asked for have none of the three
     workload = workload_of(run)
     precision = next((name for name in get_args(Precision) if name == run.precision), None)
     optimizer = next((name for name in get_args(Optimizer) if name == run.optimizer), None)

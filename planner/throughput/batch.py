@@ -4,10 +4,14 @@ from typing import NamedTuple
 
 from planner.errors import InputError
 from planner.experiment.experiment import Experiment
+from planner.throughput.model_parallel import MICRO_STEPS_PER_STAGE
 
 
 class BatchPlan(NamedTuple):
-    """``global_batch_size = batch_size_per_gpu * grad_accum_steps * devices``; ``problem`` is "" when it can be run."""
+    """``global_batch_size = batch_size_per_gpu * grad_accum_steps * devices``; ``problem`` is "" when it can be run.
+
+    A device is a copy of the model: one GPU, or those over which it is split, which train a micro batch together.
+    """
 
     batch_size_per_gpu: int
     grad_accum_steps: int
@@ -45,7 +49,7 @@ def plan_batch(experiment: Experiment, devices: int, largest_fitting: int) -> Ba
     if experiment.global_batch_size is not None:
         plan = _split_global(experiment, devices, largest_fitting)
     elif experiment.batch_size_per_gpu is not None:
-        accumulation = experiment.grad_accum_steps or 1
+        accumulation = experiment.grad_accum_steps or _least_accumulation(experiment)
         plan = BatchPlan(
             experiment.batch_size_per_gpu, accumulation, experiment.batch_size_per_gpu * accumulation * devices
         )
@@ -69,13 +73,24 @@ def _by_recipe(experiment: Experiment, devices: int, largest_fitting: int) -> Ba
     """The recipe batch, less where the global batch would pass the largest useful one; accumulation keeps it."""
     workload = experiment.workload
     share_of_useful = max(workload.max_global_batch_size // devices, 1)
-    per_device = min(workload.recipe_batch_size_per_gpu, share_of_useful)
+    gpus = experiment.tensor_parallel * experiment.pipeline_parallel
+    per_device = min(workload.recipe_batch_size_per_gpu * gpus, share_of_useful)
     if experiment.grad_accum_steps is not None:
         accumulation = experiment.grad_accum_steps
         batch = max(min(per_device, largest_fitting, max(share_of_useful // accumulation, 1)), 1)
     else:
-        batch, accumulation = fit_by_accumulation(per_device, largest_fitting)
+        batch, accumulation = _accumulated(experiment, per_device, largest_fitting)
     return BatchPlan(batch, accumulation, batch * accumulation * devices)
+
+
+def _least_accumulation(experiment: Experiment) -> int:
+    """Micro steps that keep a pipeline's stages busy (Huang et al., 2019); one where there is no pipeline."""
+    return MICRO_STEPS_PER_STAGE * experiment.pipeline_parallel if experiment.pipeline_parallel > 1 else 1
+
+
+def _accumulated(experiment: Experiment, per_device: int, largest_fitting: int) -> tuple[int, int]:
+    """Micro batch and accumulation steps; small enough that a pipeline's stages are busy."""
+    return fit_by_accumulation(per_device, min(largest_fitting, max(per_device // _least_accumulation(experiment), 1)))
 
 
 def _split_global(experiment: Experiment, devices: int, largest_fitting: int) -> BatchPlan:
@@ -96,7 +111,7 @@ def _split_global(experiment: Experiment, devices: int, largest_fitting: int) ->
     elif accumulation is not None:
         batch = max(per_device // accumulation, 1)
     else:
-        batch, accumulation = fit_by_accumulation(per_device, largest_fitting)
+        batch, accumulation = _accumulated(experiment, per_device, largest_fitting)
     reached = batch * accumulation * devices
     flags = () if reached == total else ("global_batch_rounded",)
     return BatchPlan(batch, accumulation, reached, flags)

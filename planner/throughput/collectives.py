@@ -14,6 +14,14 @@ from planner.experiment.experiment import Experiment
 from planner.hardware.interconnect import Link, Network
 from planner.hardware.machine import Machine
 from planner.throughput.calibration import Calibration
+from planner.throughput.model_parallel import (
+    Group,
+    Split,
+    activation_bytes,
+    gradient_group,
+    split_of,
+    tensor_sums,
+)
 from planner.throughput.optimizer import trainable_parameters
 from planner.throughput.precision import DevicePrecision
 
@@ -34,18 +42,26 @@ class Communication(NamedTuple):
     exposed_s: float
     flags: tuple[str, ...] = ()
 
+    def plus(self, other: "Communication") -> "Communication":
+        """Both, one after the other."""
+        flags = tuple(dict.fromkeys((*self.flags, *other.flags)))
+        return Communication(self.total_s + other.total_s, self.exposed_s + other.exposed_s, flags)
+
 
 NO_COMMUNICATION = Communication(0.0, 0.0)
 
 
 def step_traffic(experiment: Experiment, precision: DevicePrecision) -> Traffic:
-    """Gradients once a step in two passes; ZeRO-3 gathers weights twice and scatters gradients every micro step."""
-    gradient_bytes = trainable_parameters(experiment) * precision.weight_bytes
-    if experiment.zero_stage < 3:
-        return Traffic(2.0 * gradient_bytes, 0.0)
-    wire_bytes = 2.0 if precision.autocast or precision.pure else 4.0
-    weights = experiment.workload.parameters * wire_bytes
-    return Traffic(0.0, 2.0 * weights + trainable_parameters(experiment) * wire_bytes)
+    """Gradients once a step in two passes; ZeRO-3 gathers weights twice and scatters gradients every micro step.
+
+    A GPU of a split model has its share of both.
+    """
+    shards = experiment.tensor_parallel * experiment.pipeline_parallel
+    trained = trainable_parameters(experiment) / shards
+    if experiment.sharding_stage < 3:
+        return Traffic(2.0 * trained * precision.weight_bytes, 0.0)
+    weights = experiment.workload.parameters / shards * precision.wire_bytes
+    return Traffic(0.0, 2.0 * weights + trained * precision.wire_bytes)
 
 
 def communicate(
@@ -57,23 +73,68 @@ def communicate(
     calibration: Calibration,
     lineage: str = "pytorch",
 ) -> Communication:
-    """Communication of one optimizer step whose micro step computes for ``micro_step_s`` seconds."""
-    devices = machine.devices
-    if devices == 1:
+    """What data parallelism adds to an optimizer step whose micro step computes for ``micro_step_s`` seconds."""
+    split = split_of(experiment, machine)
+    if split.replicas == 1:
         return NO_COMMUNICATION
     constants = calibration.collectives
+    group = gradient_group(split, machine)
     traffic = step_traffic(experiment, precision)
     passes = traffic.once_bytes + accumulation * traffic.every_micro_step_bytes
-    per_byte, flags = _seconds_per_ring_byte(machine, constants)
-    latency = _latency_s(machine, constants) * math.ceil(passes / 2 / constants["bucket_bytes"])
+    per_byte, flags = _seconds_per_ring_byte(machine, group, constants)
+    latency = _latency_s(machine, group, constants) * math.ceil(passes / 2 / constants["bucket_bytes"])
     total = passes * per_byte + latency
-    hiding = micro_step_s * (accumulation if experiment.zero_stage >= 3 else 1)
-    overlap = constants[_overlap(experiment, machine)]
+    hiding = micro_step_s * (accumulation if experiment.sharding_stage >= 3 else 1)
+    overlap = constants[_overlap(experiment, machine, group)]
     exposed = max(total - overlap * hiding, constants["exposed_floor"] * total)
-    contention = constants["contention_per_doubling"] * math.log2(devices) * micro_step_s * accumulation
+    contention = constants["contention_per_doubling"] * math.log2(split.replicas) * micro_step_s * accumulation
     if _copies_replicas(experiment, precision, lineage):
-        contention += constants["replica_copy_share"] * (1.0 - 1.0 / devices) * micro_step_s * accumulation
+        contention += constants["replica_copy_share"] * (1.0 - 1.0 / split.replicas) * micro_step_s * accumulation
     return Communication(total, exposed + contention, flags)
+
+
+def exchange(
+    experiment: Experiment,
+    precision: DevicePrecision,
+    machine: Machine,
+    micro_step_s: float,
+    batch_size: int,
+    accumulation: int,
+    calibration: Calibration,
+) -> Communication:
+    """What splitting a model adds to a step: sums over the tensor group, transfers between stages, and idle stages.
+
+    Nothing of it is taken as hidden: a block waits for its sums (Shoeybi et al., 2019), a stage for its neighbour.
+    """
+    split, constants = split_of(experiment, machine), calibration.collectives
+    size = activation_bytes(experiment, batch_size, precision.wire_bytes)
+    sums = tensor_sums(experiment, split)
+    summing = 0.0
+    if sums:
+        passes = 2.0 * size * (split.tensor - 1) / split.tensor
+        summing = passes / link_bandwidth(machine.link, split.tensor, constants)
+        summing = sums * (summing + 2 * (split.tensor - 1) * constants["link_hop_s"])
+    passing, flags = _stage_transfer_s(split, machine, size, constants)
+    moved = accumulation * (summing + passing)
+    idle = (split.pipeline - 1) * (micro_step_s + summing + passing)
+    return Communication(moved, moved + idle, flags)
+
+
+def _stage_transfer_s(
+    split: Split, machine: Machine, size: float, constants: Mapping[str, Any]
+) -> tuple[float, tuple[str, ...]]:
+    """Seconds a micro step to pass activations on and their gradients back. Each GPU of a tensor group sends its part
+    (Narayanan et al., 2021, section 4.1); where stages lie on different machines all GPUs of one share its network."""
+    if split.pipeline == 1:
+        return 0.0, ()
+    link_unknown = ("link_unknown",) if machine.link is None and machine.num_gpus > 1 else ()
+    if machine.num_nodes == 1:
+        return 2.0 * size / split.tensor / link_bandwidth(machine.link, 2, constants), link_unknown
+    unknown = machine.network is None or machine.network.bandwidth_bytes_per_s is None
+    senders = max(1, int(machine.num_gpus)) if split.pipeline <= machine.num_nodes else split.tensor * split.replicas
+    seconds = 2.0 * size * senders / split.tensor / network_bandwidth(machine.network, constants)
+    hop = constants["network_hop_s_rdma" if _has_rdma(machine.network) else "network_hop_s_tcp"]
+    return seconds + 2.0 * hop, (*link_unknown, *(("network_unknown",) if unknown else ()))
 
 
 def _copies_replicas(experiment: Experiment, precision: DevicePrecision, lineage: str) -> bool:
@@ -93,30 +154,31 @@ def model_parallel(micro_step_s: float, accumulation: int, calibration: Calibrat
     return Communication(exposed, exposed)
 
 
-def _overlap(experiment: Experiment, machine: Machine) -> str:
+def _overlap(experiment: Experiment, machine: Machine, group: Group) -> str:
     """Which constant says what computing hides: where the CPU moves the bytes (TCP), hardly anything."""
-    if machine.num_nodes > 1 and not _has_rdma(machine.network):
+    if group.nodes > 1 and not _has_rdma(machine.network):
         return "overlap_share_tcp"
-    return "overlap_share_sharded" if experiment.zero_stage >= 3 else "overlap_share"
+    return "overlap_share_sharded" if experiment.sharding_stage >= 3 else "overlap_share"
 
 
 def _has_rdma(network: Network | None) -> bool:
     return network is not None and network.rdma
 
 
-def _seconds_per_ring_byte(machine: Machine, constants: Mapping[str, Any]) -> tuple[float, tuple[str, ...]]:
+def _seconds_per_ring_byte(
+    machine: Machine, group: Group, constants: Mapping[str, Any]
+) -> tuple[float, tuple[str, ...]]:
     """Seconds per byte of ring traffic: inside the node, then between nodes over the network each node has."""
-    inside = max(1, int(machine.num_gpus))
     seconds, flags = 0.0, []
-    if inside > 1:
+    if group.inside > 1:
         if machine.link is None:
             flags.append("link_unknown")
-        seconds += (inside - 1) / inside / link_bandwidth(machine.link, inside, constants)
-    if machine.num_nodes > 1:
+        seconds += (group.inside - 1) / group.inside / link_bandwidth(machine.link, group.inside, constants)
+    if group.nodes > 1:
         if machine.network is None or machine.network.bandwidth_bytes_per_s is None:
             flags.append("network_unknown")
-        nodes = machine.num_nodes
-        seconds += (nodes - 1) / nodes / network_bandwidth(machine.network, constants)
+        share = (group.nodes - 1) / group.nodes
+        seconds += group.rings * share / network_bandwidth(machine.network, constants)
     return seconds, tuple(flags)
 
 
@@ -153,16 +215,15 @@ def network_bandwidth(network: Network | None, constants: Mapping[str, Any]) -> 
     return float(min(network.bandwidth_bytes_per_s * constants["network_share_tcp"], constants["tcp_bytes_per_s"]))
 
 
-def _latency_s(machine: Machine, constants: Mapping[str, Any]) -> float:
+def _latency_s(machine: Machine, group: Group, constants: Mapping[str, Any]) -> float:
     """Seconds of latency of one all-reduce: a ring has 2 (n - 1) hops inside a node, and as many between nodes.
 
     Beyond 16 nodes, more than was measured, a double binary tree is taken to be the faster (Jeaugey 2019, "Massively
     scale your deep learning training with NCCL 2.4"): its hops grow with log2 of the nodes, from where the ring stands.
     """
-    inside = max(1, int(machine.num_gpus))
     network_hop = constants["network_hop_s_rdma" if _has_rdma(machine.network) else "network_hop_s_tcp"]
-    inside_s = _hops_inside(machine.link, inside) * constants["link_hop_s"]
-    return float(inside_s + _hops_between(machine.num_nodes) * network_hop)
+    inside_s = _hops_inside(machine.link, group.inside) * constants["link_hop_s"]
+    return float(inside_s + _hops_between(group.nodes) * network_hop)
 
 
 def _hops_inside(link: Link | None, devices: int) -> float:

@@ -6,11 +6,13 @@ Where the experiment does not fit, the levers that make it fit come first, the c
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from planner.experiment.experiment import Experiment
+from planner.errors import InputError
+from planner.experiment.experiment import Experiment, Offload
 from planner.hardware.machine import Machine
 from planner.throughput.estimate import StepEstimate
 from planner.throughput.evidence import Knowledge
 from planner.throughput.kernels import CONVOLUTIONS
+from planner.throughput.model_parallel import blocks_of
 from planner.throughput.step import StepModel
 
 _LORA_RANK = 16
@@ -63,6 +65,8 @@ def _memory_levers(
         yield "gradient checkpointing", "one more forward pass", experiment._replace(grad_checkpointing=True)
     if experiment.optimizer in _EIGHT_BIT_INSTEAD_OF:
         yield "8-bit optimizer", "state in one byte a moment", experiment._replace(optimizer="adamw8bit")
+    if not base.fits:
+        yield from _splitting_levers(experiment, machine)
     if machine.devices > 1:
         for stage in range(experiment.zero_stage + 1, 4):
             yield f"ZeRO stage {stage}", _ZERO_NOTES[stage], experiment._replace(zero_stage=stage)
@@ -76,6 +80,47 @@ def _memory_levers(
         yield "4-bit weights", "QLoRA: frozen weights in 4 bits", experiment._replace(four_bit_weights=True)
 
 
+def _splitting_levers(experiment: Experiment, machine: Machine) -> Iterator[tuple[str, str, Experiment]]:
+    """What keeps state off the GPU, or splits the model over several."""
+    offloads: tuple[Offload, ...] = ("optimizer", "all") if experiment.offload is None else ("all",)
+    for offload in offloads:
+        if experiment.offload != "all" and experiment.pipeline_parallel == 1:
+            yield _OFFLOAD_NAMES[offload], _OFFLOAD_NOTES[offload], experiment._replace(offload=offload)
+    if machine.devices == 1 or blocks_of(experiment.workload) is None:
+        return
+    for field in _SPLIT_NOTES:
+        if field == "pipeline_parallel" and experiment.sharding_stage > 1:
+            continue  # a pipeline keeps the gradients that those stages share out
+        changed = _least_split(experiment, machine, field)
+        if changed is not None:
+            ways = getattr(changed, field)
+            yield f"{_SPLIT_NAMES[field]} {ways}", _SPLIT_NOTES[field], changed
+
+
+def _least_split(experiment: Experiment, machine: Machine, field: str) -> Experiment | None:
+    """The split over the fewest GPUs with which the experiment fits ``machine``; None where none does."""
+    ways = 2 * getattr(experiment, field)
+    while ways <= machine.devices:
+        changed = experiment._replace(**{field: ways})
+        try:
+            if StepModel(changed).estimate(machine).fits:
+                return changed
+        except InputError:  # more ways than heads or layers
+            return None
+        ways *= 2
+    return None
+
+
+_OFFLOAD_NAMES = {"optimizer": "offload state", "all": "offload all"}
+_OFFLOAD_NOTES = {
+    "optimizer": "state and master weights in host memory; the CPU updates",
+    "all": "weights in host memory as well, fetched in every pass",
+}
+_SPLIT_NAMES = {"tensor_parallel": "tensor", "pipeline_parallel": "pipeline"}
+_SPLIT_NOTES = {
+    "tensor_parallel": "layers split over GPUs of a machine, which sum activations in each",
+    "pipeline_parallel": "the layers in stages, which wait for each other",
+}
 _ZERO_NOTES = {
     1: "optimizer state shared out",
     2: "gradients shared out as well",

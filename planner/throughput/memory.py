@@ -6,7 +6,9 @@ while activations are freed, so the peak has as many of them as the trace saw th
 they are all there from the start where they stay between micro steps or in the buckets of several devices. ZeRO stages
 divide their part by the devices (Rajbhandari et al., 2020); checkpointing keeps a share of the saved activations
 (Chen et al., 2016); LoRA keeps frozen weights in 2 bytes, QLoRA in 4 bits, and both have gradients and state for their
-adapters only.
+adapters only. A GPU of a split model has its share of all that belongs to parameters; tensor parallelism with sequence
+parallelism divides activations too (Korthikanti et al., 2022), a pipeline does not: its first stage holds those of as
+many micro batches as there are stages. Offload leaves 2-byte weights on the device, or two gathered blocks of them.
 """
 
 from typing import NamedTuple
@@ -15,6 +17,7 @@ from planner.experiment.experiment import Experiment
 from planner.hardware.machine import Machine
 from planner.throughput.calibration import Calibration
 from planner.throughput.kernels import FOUR_BIT_WEIGHT_BYTES
+from planner.throughput.offload import GRADIENT_BUFFER_BYTES
 from planner.throughput.optimizer import trainable_parameters, update_rule
 from planner.throughput.precision import DevicePrecision
 from planner.workloads.workload import Memory
@@ -56,14 +59,18 @@ def memory_model(
     *,
     accumulates: bool = False,
 ) -> MemoryModel:
-    """The memory one of ``devices`` data-parallel devices needs; gradients stay where it ``accumulates``."""
+    """The memory one device needs of a model in ``devices`` data-parallel copies; gradients stay where it
+    ``accumulates``."""
     constants = calibration.memory
     factor = constants["activation_factor"]
     weights, copies, gradients = _weights_and_gradients(experiment, precision, devices)
-    state = trainable_parameters(experiment) * update_rule(experiment.optimizer, precision).state_bytes
-    state /= devices if experiment.zero_stage >= 1 else 1
+    state = _parameters(experiment)[1] * update_rule(experiment.optimizer, precision).state_bytes
+    state /= devices if experiment.sharding_stage >= 1 else 1
+    if experiment.offload is not None:
+        weights, state = _kept_weights(experiment, precision, weights), 0.0
+        gradients = min(gradients, GRADIENT_BUFFER_BYTES)
     temporaries, per_sample = _activations(experiment, precision, calibration)
-    buckets = gradients if devices > 1 and experiment.zero_stage == 0 else 0.0
+    buckets = gradients if devices > 1 and experiment.sharding_stage == 0 else 0.0
     share_at_peak = 1.0 if devices > 1 or accumulates else _share_of_gradients_at_peak(experiment, precision)
     parts = (
         ("weights", weights + copies),
@@ -83,23 +90,38 @@ def required_bytes(
     return memory_model(experiment, precision, devices, calibration).required_bytes(batch_size)
 
 
+def _parameters(experiment: Experiment) -> tuple[float, float]:
+    """Parameters of one GPU's share of the model, and those of them that are trained."""
+    shards = experiment.tensor_parallel * experiment.pipeline_parallel
+    return experiment.workload.parameters / shards, trainable_parameters(experiment) / shards
+
+
+def _kept_weights(experiment: Experiment, precision: DevicePrecision, weights: float) -> float:
+    """Bytes of weights that stay on the device beside their copies: masters go, frozen ones stay, and so do the shards
+    of ZeRO-3 in the arithmetic's own type."""
+    if experiment.offload == "all":
+        return 0.0
+    if experiment.lora_rank is not None or not precision.autocast:
+        return weights
+    return weights * precision.wire_bytes / precision.weight_bytes if experiment.sharding_stage >= 3 else 0.0
+
+
 def _weights_and_gradients(
     experiment: Experiment, precision: DevicePrecision, devices: int
 ) -> tuple[float, float, float]:
     """Bytes of the weights, of their 2-byte copies (or gathered blocks) and of all gradients on one device."""
-    parameters = experiment.workload.parameters
-    trainable = trainable_parameters(experiment)
+    parameters, trainable = _parameters(experiment)
     copies = 2.0 * parameters if precision.autocast else 0.0
-    masters = float(parameters * precision.weight_bytes)
+    masters = parameters * precision.weight_bytes
     if experiment.lora_rank is not None:
         copies, masters = 0.0, parameters * _frozen_bytes(experiment, precision) + 4.0 * trainable
     gradients = trainable * precision.weight_bytes
-    if experiment.zero_stage >= 2:
+    if experiment.sharding_stage >= 2:
         gradients /= devices
-    if experiment.zero_stage >= 3:
-        blocks = max(experiment.workload.parameter_tensors / _TENSORS_PER_BLOCK, 1.0)
-        gathered = 2.0 * parameters * min(_GATHERED_BLOCKS / blocks, 1.0)
-        masters, copies = masters / devices, min(copies, gathered)
+    if experiment.sharding_stage >= 3:
+        blocks = max(experiment.workload.parameter_tensors / _TENSORS_PER_BLOCK / experiment.pipeline_parallel, 1.0)
+        gathered = precision.wire_bytes * parameters * min(_GATHERED_BLOCKS / blocks, 1.0)
+        masters, copies = masters / devices, gathered if experiment.offload == "all" else min(copies, gathered)
     return masters, copies, gradients
 
 
@@ -118,7 +140,7 @@ def _activations(experiment: Experiment, precision: DevicePrecision, calibration
     if experiment.grad_checkpointing:
         dropped = 1.0 - calibration.memory["checkpoint_saved_share"]
         per_sample = max(per_sample - dropped * record.saved_bytes.per_sample, 0.05 * per_sample)
-    return temporaries, per_sample
+    return temporaries, per_sample / experiment.tensor_parallel
 
 
 def _record(experiment: Experiment, precision: DevicePrecision) -> Memory:

@@ -28,6 +28,11 @@ class DevicePrecision(NamedTuple):
         return 2 if self.pure else 4
 
     @property
+    def wire_bytes(self) -> float:
+        """Bytes of a weight, gradient or activation as sharded software moves it: the arithmetic's own type."""
+        return 2.0 if self.autocast or self.pure else 4.0
+
+    @property
     def width(self) -> str:
         """What most operands are: 'half', 'tf32' or 'fp32'; measured speeds are compared within a width."""
         if self.autocast or self.pure:

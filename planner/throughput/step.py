@@ -12,7 +12,7 @@ from planner.hardware.accelerator import Accelerator
 from planner.hardware.machine import Machine
 from planner.throughput.batch import BatchPlan, check_batch_request, fit_by_accumulation, plan_batch
 from planner.throughput.calibration import Calibration
-from planner.throughput.collectives import NO_COMMUNICATION, Communication, communicate, model_parallel
+from planner.throughput.collectives import NO_COMMUNICATION, Communication, communicate, exchange, model_parallel
 from planner.throughput.device import DeviceRates, device_rates
 from planner.throughput.estimate import BoundBy, Scope, StepEstimate, StepParts
 from planner.throughput.evidence import Correction, Knowledge, shipped_knowledge, subject_of
@@ -28,6 +28,16 @@ from planner.throughput.kernels import (
     training_flops,
 )
 from planner.throughput.memory import MemoryModel, available_bytes, memory_model
+from planner.throughput.model_parallel import (
+    Split,
+    check_split,
+    idle_share,
+    is_split,
+    split_of,
+    split_problem,
+    split_work,
+)
+from planner.throughput.offload import offload_problem, offload_time
 from planner.throughput.optimizer import trainable_parameters, update_work
 from planner.throughput.precision import DevicePrecision, resolve_precision
 from planner.units import Interval
@@ -106,6 +116,7 @@ class StepModel:
         enforce_memory: bool = True,
     ) -> None:
         check_batch_request(experiment)
+        check_split(experiment)
         self.experiment = experiment
         self.knowledge = knowledge or shipped_knowledge()
         self.scope = scope
@@ -123,7 +134,7 @@ class StepModel:
         self._memory: dict[tuple[bool, bool, int, bool], MemoryModel] = {}
         # Hundreds of machines share a few dozen accelerators, counts and batches: each is timed once.
         self._devices: dict[tuple[Accelerator, float], tuple[DevicePrecision | None, DeviceRates | None]] = {}
-        self._device_times: dict[tuple[Accelerator, float, BatchPlan, int], DeviceTime] = {}
+        self._device_times: dict[tuple[Accelerator, float, BatchPlan, Split], DeviceTime] = {}
         self._plans: dict[tuple[bool, bool, int, float | None], BatchPlan] = {}
         self._corrections: dict[tuple[str, str, tuple[str, ...]], Correction] = {}
 
@@ -155,9 +166,14 @@ class StepModel:
             return _cannot("unknown", f"the arithmetic rate of {machine.accelerator.name} is unknown")
         if rates is None:
             return _cannot(precision.name, f"the memory bandwidth of {machine.accelerator.name} is unknown")
+        problem = split_problem(self.experiment, machine)
+        problem = problem or offload_problem(self.experiment, precision, machine, self.calibration)
+        if problem:
+            return _cannot(precision.name, problem)
         available = available_bytes(machine, self.calibration)
         plan = self.plan(machine, precision)
-        memory = self.memory(precision, machine.devices, accumulates=plan.grad_accum_steps > 1)
+        replicas = split_of(self.experiment, machine).replicas
+        memory = self.memory(precision, replicas, accumulates=plan.grad_accum_steps > 1)
         required = memory.required_bytes(plan.batch_size_per_gpu)
         if plan.problem:
             return _does_not_fit(precision, plan, required, available)
@@ -179,13 +195,14 @@ class StepModel:
     def plan(self, machine: Machine, precision: DevicePrecision) -> BatchPlan:
         """The batch per device, accumulation and global batch on ``machine``."""
         available = available_bytes(machine, self.calibration)
-        key = (precision.autocast, precision.pure, machine.devices, available)
+        replicas = split_of(self.experiment, machine).replicas
+        key = (precision.autocast, precision.pure, replicas, available)
         if key not in self._plans:
-            self._plans[key] = self._plan(precision, machine.devices, math.inf if available is None else available)
+            self._plans[key] = self._plan(precision, replicas, math.inf if available is None else available)
         return self._plans[key]
 
     def _plan(self, precision: DevicePrecision, devices: int, room: float) -> BatchPlan:
-        """The batch on ``devices`` devices of which each has ``room`` bytes."""
+        """The batch on ``devices`` copies of the model, each on GPUs of ``room`` bytes."""
         largest = self.memory(precision, devices).largest_batch(room)
         plan = plan_batch(self.experiment, devices, largest)
         if plan.grad_accum_steps > 1:  # gradients then stay between micro steps: less is left for activations
@@ -200,7 +217,7 @@ class StepModel:
         return BatchPlan(batch, steps, batch * steps * devices, (*plan.flags, "memory_exceeded"))
 
     def memory(self, precision: DevicePrecision, devices: int, *, accumulates: bool = False) -> MemoryModel:
-        """The memory model of one of ``devices`` devices."""
+        """The memory model of one GPU of a model in ``devices`` data-parallel copies."""
         key = (precision.autocast, precision.pure, devices, accumulates)
         if key not in self._memory:
             self._memory[key] = memory_model(
@@ -215,9 +232,12 @@ class StepModel:
             self._work[key] = prepare(self.experiment.workload, precision, batch_size, self.variant, self.calibration)
         return self._work[key]
 
-    def device_time(self, precision: DevicePrecision, rates: DeviceRates, plan: BatchPlan, devices: int) -> DeviceTime:
-        """Seconds of one optimizer step on one device; device and host overlap, so a soft maximum of both shows."""
-        work = self.work(precision, plan.batch_size_per_gpu)
+    def device_time(self, precision: DevicePrecision, rates: DeviceRates, plan: BatchPlan, split: Split) -> DeviceTime:
+        """Seconds of one optimizer step on one device; device and host overlap, so a soft maximum of both shows.
+
+        An update on the host is not in it: it depends on more than the device.
+        """
+        work = split_work(self.work(precision, plan.batch_size_per_gpu), split)
         forward, forward_arithmetic = work.forward.seconds(rates)
         backward = backward_arithmetic = optimizer = 0.0
         launches = work.forward.kernels * plan.grad_accum_steps
@@ -227,18 +247,18 @@ class StepModel:
             backward += forward * recomputed
             backward_arithmetic += forward_arithmetic * recomputed
             launches += (work.backward.kernels + work.forward.kernels * recomputed) * plan.grad_accum_steps
-        if self.scope == "step":
-            owners = devices if self.experiment.zero_stage >= 1 else 1
+        if self.scope == "step" and self.experiment.offload is None:
+            owners = split.shards * (split.replicas if self.experiment.sharding_stage >= 1 else 1)
             update = update_work(self.experiment, precision, loop=self._update_loop)
             optimizer = update.seconds(rates) / owners
-            launches += update.kernels
+            launches += update.kernels / split.pipeline
         if rates.held_seconds_per_byte:
             workload = self.experiment.workload
             memory = workload.memory_amp if precision.autocast or precision.pure else workload.memory_fp32
             forward += memory.saved_bytes.at(plan.batch_size_per_gpu) * rates.held_seconds_per_byte
             backward += 4.0 * trainable_parameters(self.experiment) * rates.held_seconds_per_byte
         device = plan.grad_accum_steps * (forward + backward) + optimizer
-        host = launches * rates.host_launch_s * self._host_factor * self._devices_of_one_process(devices)
+        host = launches * rates.host_launch_s * self._host_factor * self._devices_of_one_process(split.replicas)
         return DeviceTime(
             forward_s=plan.grad_accum_steps * forward,
             backward_s=plan.grad_accum_steps * backward,
@@ -262,7 +282,12 @@ class StepModel:
         if precision is None or rates is None:
             return []
         batch = self.plan(machine, precision).batch_size_per_gpu
-        return time_by_class(self.experiment.workload, precision, batch, self.variant, self.calibration, rates)
+        table = time_by_class(self.experiment.workload, precision, batch, self.variant, self.calibration, rates)
+        shards = split_of(self.experiment, machine).shards
+        return [
+            entry._replace(flops=entry.flops / shards, bytes=entry.bytes / shards, seconds=entry.seconds / shards)
+            for entry in table
+        ]
 
     def _estimate_fitting(
         self,
@@ -274,24 +299,22 @@ class StepModel:
         available: float | None,
         share: float,
     ) -> StepEstimate:
-        devices = machine.devices
-        key = (machine.accelerator, share, plan, devices)
+        devices, split = machine.devices, split_of(self.experiment, machine)
+        key = (machine.accelerator, share, plan, split)
         time = self._device_times.get(key)
         if time is None:
-            time = self._device_times[key] = self.device_time(precision, rates, plan, devices)
-        micro_step_s = (time.forward_s + time.backward_s) / plan.grad_accum_steps
-        link = NO_COMMUNICATION
-        if self._framework in MODEL_PARALLEL and devices > 1:
-            link = model_parallel(micro_step_s, plan.grad_accum_steps, self.calibration)
-        elif self.scope != "forward":
-            link = communicate(
-                self.experiment, precision, machine, micro_step_s, plan.grad_accum_steps, self.calibration, self.lineage
-            )
+            time = self._device_times[key] = self.device_time(precision, rates, plan, split)
+        link = self._communication(machine, precision, time, plan)
+        offloaded = self.experiment.offload is not None and self.scope == "step"
+        if offloaded:
+            time, link = self._offloaded(machine, precision, time, link, plan)
         loading = input_rate(self.experiment, machine, self.calibration, self.knowledge.host)
         flags = _flags(machine, precision, time, plan, link, loading, required, available)
         if self.knowledge.profiled:
             flags = _without(flags, "cpu_unmeasured")
         doubts = (*flags, "several_devices") if devices > 1 else flags
+        if offloaded:  # the host decides, and nobody has held the rule against measurements
+            doubts = (*doubts, "host_bound")
         correction = self._correction(machine.accelerator, precision, doubts)
         parts = _parts(time, link, loading, plan, math.exp(-correction.log_offset))
         if parts.input_s > 0.0:
@@ -316,12 +339,39 @@ class StepModel:
             step_time_s=step_time,
             samples_per_s=rate,
             parts=parts,
-            bound_by=_bound_by(parts, time),
+            bound_by=_bound_by(parts, time, offloaded=offloaded),
             mfu=self._training_flops * rate.p50 / peak,
             evidence=correction.evidence,
             flags=flags,
-            notes=(precision.note,) if precision.note else (),
+            notes=(*((precision.note,) if precision.note else ()), *_split_notes(split, plan)),
         )
+
+    def _communication(
+        self, machine: Machine, precision: DevicePrecision, time: DeviceTime, plan: BatchPlan
+    ) -> Communication:
+        """What the devices' exchanges add: gradients of data parallelism, activations of a split model."""
+        micro_step_s, passes = (time.forward_s + time.backward_s) / plan.grad_accum_steps, plan.grad_accum_steps
+        split = is_split(self.experiment)
+        if self._framework in MODEL_PARALLEL and machine.devices > 1 and not split:
+            return model_parallel(micro_step_s, passes, self.calibration)
+        sums = NO_COMMUNICATION
+        if self.scope != "forward":
+            sums = communicate(
+                self.experiment, precision, machine, micro_step_s, passes, self.calibration, self.lineage
+            )
+        if not split:
+            return sums
+        batch = plan.batch_size_per_gpu
+        return sums.plus(exchange(self.experiment, precision, machine, micro_step_s, batch, passes, self.calibration))
+
+    def _offloaded(
+        self, machine: Machine, precision: DevicePrecision, time: DeviceTime, link: Communication, plan: BatchPlan
+    ) -> tuple[DeviceTime, Communication]:
+        """The step whose update runs on the host, with the copies to and from it."""
+        computing_s = time.forward_s + time.backward_s
+        moved = offload_time(self.experiment, precision, machine, computing_s, plan.grad_accum_steps, self.calibration)
+        copies = Communication(moved.exposed_s, moved.exposed_s, moved.flags)
+        return time._replace(optimizer_s=moved.update_s), link.plus(copies)
 
     def _correction(self, accelerator: Accelerator, precision: DevicePrecision, flags: tuple[str, ...]) -> Correction:
         # CPUs of one family differ in cores, and so in rates, but share their key and with it what was measured.
@@ -344,6 +394,14 @@ def soft_maximum(device_s: float, host_s: float, norm: float) -> float:
     return larger * factor
 
 
+def _split_notes(split: Split, plan: BatchPlan) -> tuple[str, ...]:
+    """What there is to know of a pipeline: how long its stages wait for each other."""
+    if split.pipeline == 1:
+        return ()
+    idle = idle_share(split, plan.grad_accum_steps)
+    return (f"{split.pipeline} pipeline stages wait {idle:.0%} of {plan.grad_accum_steps} micro steps for each other",)
+
+
 def _parts(time: DeviceTime, link: Communication, loading: InputRate, plan: BatchPlan, factor: float) -> StepParts:
     """The parts of the P50; ``factor`` is what evidence corrects of device and communication time."""
     busy_s = (time.total_s + link.exposed_s) * factor
@@ -361,11 +419,13 @@ def _parts(time: DeviceTime, link: Communication, loading: InputRate, plan: Batc
     )
 
 
-def _bound_by(parts: StepParts, time: DeviceTime) -> BoundBy:
-    """What a faster one of would shorten the step most."""
+def _bound_by(parts: StepParts, time: DeviceTime, *, offloaded: bool = False) -> BoundBy:
+    """What a faster one of would shorten the step most; an ``offloaded`` update is the host's."""
     if parts.input_s > 0.0:  # then the loader sets the pace, and faster devices would only wait longer
         return "input"
     device_s = parts.forward_s + parts.backward_s + parts.optimizer_s
+    if offloaded and parts.optimizer_s > max(parts.forward_s + parts.backward_s, parts.communication_s):
+        return "host"
     if parts.communication_s > _COMMUNICATION_BINDS * parts.total_s:
         return "communication"
     if parts.host_s > device_s:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple, TypeVar
 
 from planner.errors import InputError, UnknownNameError
-from planner.experiment.experiment import Experiment
+from planner.experiment.experiment import Experiment, Offload
 from planner.experiment.resolve import ExperimentRequest
 from planner.plan.deadline import parse_deadline
 from planner.plan.question import Question
@@ -46,6 +46,9 @@ _FIELD_OF_FLAG = {
     "--grad-accum-steps": "levers",
     "--lora-rank": "levers",
     "--zero": "levers",
+    "--tensor-parallel": "levers",
+    "--pipeline-parallel": "levers",
+    "--offload": "levers",
     "--tokens": "epochs",
     "--steps": "epochs",
     "--epochs": "epochs",
@@ -68,7 +71,7 @@ class FieldError(InputError):
 
 
 class Levers(NamedTuple):
-    """What the levers field's words switch on: 'nhwc compile ckpt zero2 lora16 accum4'."""
+    """What the levers field's words switch on: 'nhwc compile ckpt zero2 lora16 accum4 tp8 pp2 offload'."""
 
     channels_last: bool = False
     compiled: bool = False
@@ -77,6 +80,9 @@ class Levers(NamedTuple):
     zero_stage: int = 0
     lora_rank: int | None = None
     grad_accum_steps: int | None = None
+    tensor_parallel: int = 1
+    pipeline_parallel: int = 1
+    offload: Offload | None = None
 
     def words(self) -> str:
         named = [
@@ -87,6 +93,10 @@ class Levers(NamedTuple):
             (f"zero{self.zero_stage}", self.zero_stage > 0),
             (f"lora{self.lora_rank}", self.lora_rank is not None),
             (f"accum{self.grad_accum_steps}", self.grad_accum_steps is not None),
+            (f"tp{self.tensor_parallel}", self.tensor_parallel > 1),
+            (f"pp{self.pipeline_parallel}", self.pipeline_parallel > 1),
+            ("offload", self.offload == "optimizer"),
+            ("offload-all", self.offload == "all"),
         ]
         return " ".join(word for word, on in named if on)
 
@@ -125,6 +135,9 @@ def request(values: Values) -> ExperimentRequest:
         channels_last=levers.channels_last,
         compiled=levers.compiled,
         tuned=levers.tuned,
+        tensor_parallel=levers.tensor_parallel,
+        pipeline_parallel=levers.pipeline_parallel,
+        offload=levers.offload,
     )
 
 
@@ -175,6 +188,9 @@ def _flags(values: Values, levers: Levers, sort: Sort) -> list[tuple[str, str | 
         ("--optimizer", _text(values, "optimizer")),
         ("--grad-accum-steps", None if levers.grad_accum_steps is None else str(levers.grad_accum_steps)),
         ("--zero", str(levers.zero_stage) if levers.zero_stage else None),
+        ("--tensor-parallel", str(levers.tensor_parallel) if levers.tensor_parallel > 1 else None),
+        ("--pipeline-parallel", str(levers.pipeline_parallel) if levers.pipeline_parallel > 1 else None),
+        ("--offload", levers.offload),
         ("--lora-rank", None if levers.lora_rank is None else str(levers.lora_rank)),
         ("--where", ",".join(_words(values, "where")) or None),
         ("--gpus", _text(values, "gpus")),
@@ -218,15 +234,20 @@ def with_changes(values: Values, before: Experiment, after: Experiment) -> Value
         after.zero_stage,
         after.lora_rank,
         after.grad_accum_steps,
+        after.tensor_parallel,
+        after.pipeline_parallel,
+        after.offload,
     ).words()
     return changed
 
 
 def parse_levers(text: str) -> Levers:
     """The words of the levers field. Raises FieldError."""
-    found: dict[str, bool | int] = {}
+    found: dict[str, bool | int | str] = {}
     switches = {"nhwc": "channels_last", "compile": "compiled", "tuned": "tuned", "ckpt": "grad_checkpointing"}
     amounts = {"zero": "zero_stage", "lora": "lora_rank", "accum": "grad_accum_steps"}
+    amounts |= {"tp": "tensor_parallel", "pp": "pipeline_parallel"}
+    offloads = {"offload": "optimizer", "offload-all": "all"}
     for word in text.replace(",", " ").lower().split():
         name = word.rstrip("0123456789")
         digits = word[len(name) :]
@@ -234,10 +255,11 @@ def parse_levers(text: str) -> Levers:
             found[switches[word]] = True
         elif name in amounts and digits:
             found[amounts[name]] = int(digits[:9])
+        elif word in offloads:
+            found["offload"] = offloads[word]
         else:
-            raise FieldError(
-                "levers", f"unknown lever {word!r}; write nhwc, compile, tuned, ckpt, zero2, lora16, accum4"
-            )
+            known = "nhwc, compile, tuned, ckpt, zero2, lora16, accum4, tp8, pp2, offload, offload-all"
+            raise FieldError("levers", f"unknown lever {word!r}; write {known}")
     return Levers(**found)  # type: ignore[arg-type]
 
 

@@ -25,6 +25,7 @@ from planner.profiler.detect import LocalMachine, quick_look
 from planner.profiler.this_machine import cache_directory, find_this_machine, ledger_path, store_path
 from planner.throughput.levers import Lever, levers
 from planner.throughput.memory import available_bytes
+from planner.throughput.model_parallel import split_of
 from planner.throughput.precision import resolve_precision
 from planner.throughput.step import StepModel
 from planner.tui.asked import Values, question, request
@@ -187,7 +188,9 @@ class LiveCore:
         room = available_bytes(machine, knowledge.calibration)
         if precision is None or room is None:
             return None
-        return StepModel(ranked.plan.experiment, knowledge).memory(precision, machine.devices).largest_batch(room)
+        experiment = ranked.plan.experiment
+        copies = split_of(experiment, machine).replicas
+        return StepModel(experiment, knowledge).memory(precision, copies).largest_batch(room)
 
     def explain(self, ranked: Ranked, estimate: Estimate) -> Explanation | None:
         candidate = _candidate(ranked, estimate)

@@ -45,9 +45,9 @@ def test_axolotl() -> None:
     assert config.values == {
         "model": "meta-llama/Llama-3.2-1B", "lora_rank": 32, "seq_length": 2048, "batch_size_per_gpu": 2,
         "grad_accum_steps": 4, "epochs": 3.0, "optimizer": "adamw8bit", "precision": "amp",
-        "grad_checkpointing": True, "zero_stage": 2, "four_bit_weights": True,
+        "grad_checkpointing": True, "zero_stage": 2, "four_bit_weights": True, "offload": "optimizer",
     }  # fmt: skip
-    assert config.left_aside == ("datasets", "deepspeed: offload_optimizer")
+    assert config.left_aside == ("datasets",)
 
 
 def test_timm_args() -> None:
@@ -89,10 +89,10 @@ def test_torchtitan() -> None:
     config = read("torchtitan.toml")
     assert config.values == {
         "model": "llama3-8B", "optimizer": "adamw", "batch_size_per_gpu": 1, "seq_length": 8192, "steps": 1000.0,
-        "grad_checkpointing": True, "compiled": True, "zero_stage": 3,
+        "grad_checkpointing": True, "compiled": True, "zero_stage": 3, "tensor_parallel": 2,
     }  # fmt: skip
     assert config.left_aside == (
-        "tensor_parallel_degree: 2", "activation_checkpoint mode: selective, planned as full", "float8"
+        "activation_checkpoint mode: selective, planned as full", "float8"
     )  # fmt: skip
 
 
@@ -131,12 +131,17 @@ def test_what_the_user_says_counts_before_the_file() -> None:
         ({"fp16": True}, {"precision": "fp16", "epochs": 1.0}),
         ({"tf32": True}, {"precision": "tf32", "epochs": 1.0}),
         ({"fsdp": ["shard_grad_op", "auto_wrap"]}, {"zero_stage": 2, "epochs": 1.0}),
+        ({"fsdp": "full_shard offload"}, {"zero_stage": 3, "offload": "all", "epochs": 1.0}),
         ({"fsdp": ""}, {"epochs": 1.0}),
         ({"use_peft": False, "lora_r": 8}, {"epochs": 1.0}),
         ({"use_peft": True, "lora_r": 8}, {"lora_rank": 8, "epochs": 1.0}),
         ({"optim": "adafactor"}, {"optimizer": "adafactor", "epochs": 1.0}),
         ({"optim": "adamw_bnb_8bit"}, {"optimizer": "adamw8bit", "epochs": 1.0}),
         ({"deepspeed": {"zero_optimization": {"stage": 3}}}, {"zero_stage": 3, "epochs": 1.0}),
+        (
+            {"deepspeed": {"zero_optimization": {"stage": 2, "cpu_offload": True}}},
+            {"zero_stage": 2, "offload": "optimizer", "epochs": 1.0},
+        ),
     ],
 )
 def test_fields_that_need_a_rule(tmp_path: Path, fields: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -149,7 +154,10 @@ def test_fields_that_need_a_rule(tmp_path: Path, fields: dict[str, Any], expecte
     [
         ({"optim": "lion_32bit"}, "optim: lion_32bit"),
         ({"deepspeed": "elsewhere.json"}, "deepspeed: elsewhere.json, which is not beside it"),
-        ({"fsdp": "full_shard offload"}, "fsdp: offload"),
+        (
+            {"deepspeed": {"zero_optimization": {"stage": 3, "offload_param": {"device": "nvme"}}}},
+            "deepspeed: offload_param to nvme",
+        ),
         ({"fsdp": "something_new"}, "fsdp: something_new"),
         ({"load_best_model_at_end": True}, "load_best_model_at_end"),
     ],

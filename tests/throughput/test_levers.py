@@ -5,6 +5,7 @@ from __future__ import annotations
 from planner.throughput.levers import levers
 from planner.workloads.workload import Workload
 from tests.throughput.examples import A100, NVSWITCH, RTX3090, convolutional, experiment, machine
+from tests.throughput.test_model_parallel import transformer
 
 
 def big() -> Workload:
@@ -57,3 +58,22 @@ def test_four_bit_weights_are_a_lever_of_adapters_only() -> None:
     assert "4-bit weights" not in full
     assert adapted["4-bit weights"].memory_factor is not None
     assert adapted["4-bit weights"].memory_factor < 1.0
+
+
+def test_what_does_not_fit_may_go_to_the_host() -> None:
+    found = {lever.name: lever for lever in levers(experiment(big(), optimizer="adamw"), machine(RTX3090))}
+    assert found["offload state"].experiment.offload == "optimizer"
+    assert found["offload all"].experiment.offload == "all"
+    assert found["offload state"].fits
+    enough = {lever.name for lever in levers(experiment(big(), optimizer="adamw", offload="all"), machine(RTX3090))}
+    assert "offload all" not in enough
+
+
+def test_a_large_transformer_may_be_split_over_the_fewest_gpus_that_hold_it() -> None:
+    """18 bytes a parameter of 6 billion are 108 GB: too much for one or two A100 of 40 GB, not for four."""
+    asked = experiment(transformer(), optimizer="adamw", batch_size_per_gpu=1)
+    found = {lever.name: lever for lever in levers(asked, machine(A100, 8, link=NVSWITCH))}
+    split = [name for name, lever in found.items() if name.startswith(("tensor", "pipeline")) and lever.fits]
+    assert sorted(split) == ["pipeline 8", "tensor 4"]
+    sharded = {lever.name for lever in levers(asked._replace(zero_stage=2), machine(A100, 8, link=NVSWITCH))}
+    assert not any(name.startswith("pipeline") for name in sharded)

@@ -55,7 +55,7 @@ def _strategy(found: Found, key: str, value: Any) -> None:
     if folded.startswith("deepspeed_stage_") and folded[16:17].isdigit():
         found.put("zero_stage", int(folded[16]))
         if "offload" in folded:
-            found.leave(f"{key}: offload")
+            found.put("offload", "all" if folded[16] == "3" else "optimizer")
     elif folded in ("fsdp", "fsdpstrategy"):
         found.put("zero_stage", 3)
     elif not folded.startswith(("auto", "ddp", "single")):

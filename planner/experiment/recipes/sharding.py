@@ -1,4 +1,4 @@
-"""FSDP and DeepSpeed settings as a ZeRO stage (Rajbhandari et al. 2020)."""
+"""FSDP and DeepSpeed settings as a ZeRO stage (Rajbhandari et al. 2020) and what is offloaded to the host."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def fsdp(found: Found, key: str, value: Any) -> None:
             return
         found.put("zero_stage", 3)
     if "offload" in words:
-        found.leave(f"{key}: offload")
+        found.put("offload", "all")  # FSDP's offload_params: weights, and with them gradients and state
 
 
 def deepspeed(found: Found, key: str, value: Any) -> None:
@@ -42,6 +42,11 @@ def deepspeed(found: Found, key: str, value: Any) -> None:
     zero = value.get("zero_optimization")
     if isinstance(zero, dict) and zero.get("stage") is not None:
         found.put("zero_stage", as_whole(found, f"{key}, zero_optimization.stage", zero["stage"]))
-        for name in ("offload_optimizer", "offload_param"):
-            if zero.get(name):
-                found.leave(f"{key}: {name}")
+        for name, offloaded in (("offload_optimizer", "optimizer"), ("offload_param", "all")):
+            device = zero[name].get("device") if isinstance(zero.get(name), dict) else None
+            if device == "cpu":
+                found.put("offload", offloaded)
+            elif device not in (None, "none"):
+                found.leave(f"{key}: {name} to {device}")
+        if zero.get("cpu_offload") is True:  # the name before DeepSpeed 0.3.16
+            found.put("offload", "optimizer")

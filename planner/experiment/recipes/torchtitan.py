@@ -22,7 +22,11 @@ def read(content: Mapping[str, Any], found: Found) -> None:
     flavour = found.values.pop("flavour", None)
     if flavour is not None and "model" in found.values:
         found.put("model", f"{found.values['model']}-{flavour}")
-    found.values.setdefault("zero_stage", 3)  # it shards over all data-parallel devices unless told otherwise
+    pipelined = found.values.get("pipeline_parallel", 1) > 1
+    if pipelined and found.values.get("zero_stage", 3) > 1:
+        found.leave("sharding beside pipeline_parallel_degree, planned as ZeRO stage 1")
+    # It shards over all data-parallel devices unless told otherwise.
+    found.values.setdefault("zero_stage", 1 if pipelined else 3)
 
 
 def _named(field: str) -> Setter:
@@ -44,7 +48,7 @@ def _shards(found: Found, key: str, value: Any) -> None:
 
 
 def _only_one(found: Found, key: str, value: Any) -> None:
-    """Splitting a model over devices is not planned."""
+    """Splitting sequences over devices is not planned."""
     if as_whole(found, key, value) != 1:
         found.leave(f"{key}: {value}")
 
@@ -67,12 +71,12 @@ _SECTIONS: Mapping[str, Mapping[str, Setter]] = {
         "compile": switch("compiled"),
         "mixed_precision_param": _half,
         "data_parallel_shard_degree": _shards,
-        "tensor_parallel_degree": _only_one,
+        "tensor_parallel_degree": whole("tensor_parallel"),
     },
     "parallelism": {
         "data_parallel_shard_degree": _shards,
-        "tensor_parallel_degree": _only_one,
-        "pipeline_parallel_degree": _only_one,
+        "tensor_parallel_degree": whole("tensor_parallel"),
+        "pipeline_parallel_degree": whole("pipeline_parallel"),
         "context_parallel_degree": _only_one,
     },
     "optimizer": {"name": optimizer},
