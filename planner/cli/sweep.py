@@ -51,7 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WHAT[=COUNT]",
         help=f"a machine as --on names it, COUNT of it (repeatable; default: yours and {DEFAULT_RENTALS} rented)",
     )
-    group.add_argument("--max-rentals", type=whole, metavar="N", help="machines rented at the same time, in all")
+    group.add_argument(
+        "--max-rentals", type=whole, metavar="N", help="machines rented at once; several nodes of a job are one"
+    )
     group.add_argument("--order", choices=ORDERS, default="shortest", help="what a machine runs first (shortest)")
 
 

@@ -35,6 +35,9 @@ from pricing.query import OfferQuery
 COMMITMENTS = ("reserved", "savings_plan")
 """Purchase options whose hourly price is for who pays for a year: ranked only where they are asked for."""
 
+_COMMITMENT_FEEDS = {"reserved": "AWS's and Azure's", "savings_plan": "Azure's, and those of AWS with credentials"}
+"""Whose prices of a commitment a refresh reads (docs/prices.md)."""
+
 
 class World(NamedTuple):
     """Opened once a process; injected in tests. ``ledger`` is the file of recorded forecasts, None without any."""
@@ -104,7 +107,7 @@ def gather(experiment: Experiment, question: Question, world: World, now: dateti
             *_price_assumptions(question.max_price_usd_per_hour, dearer),
             f"an hour of waiting is worth {hour_value:g} USD (--hour-value)",
         ),
-        warnings=world.catalog.notices,
+        warnings=(*world.catalog.notices, *(_unpriced(question, world) if "cloud" in where.places else ())),
     )
 
 
@@ -195,6 +198,16 @@ def _cloud_assumptions(where: Where, question: Question, idle_minutes: float) ->
         yield "an hour costs this for who has committed to all 8,760 hours of a year, used or not"
     if not question.purchases or "spot" in question.purchases:
         yield "spot machines are taken as often as AWS's advisor says, elsewhere as measured on public traces"
+
+
+def _unpriced(question: Question, world: World) -> Iterator[str]:
+    """A year's commitment that is asked for and of which no price is known, and where one is to be had."""
+    for purchase in question.purchases:
+        if purchase in COMMITMENTS and not world.catalog.offers((purchase,)):
+            yield (
+                f"no {purchase.replace('_', '-')} price is known, and none ships: gpuplanner prices refresh reads "
+                f"{_COMMITMENT_FEEDS[purchase]}"
+            )
 
 
 def _free_assumptions(candidates: list[Candidate]) -> Iterator[str]:

@@ -104,6 +104,17 @@ def test_reserved_prices_are_ranked_only_where_asked_for(world: World, rented: A
     assert any("8,760 hours" in text for text in found.competition.assumptions)
 
 
+def test_a_commitment_without_prices_is_said_where_clouds_are_asked_for(world: World) -> None:
+    said = {
+        purchase: answer(RESNET, Question(where=("cloud",), purchases=(purchase,)), world, NOW).competition.warnings
+        for purchase in ("reserved", "savings_plan")
+    }
+    assert any("no savings-plan price is known" in text for text in said["savings_plan"])
+    assert not any("is known" in text for text in said["reserved"])
+    at_home = answer(RESNET, Question(where=("laptop",), purchases=("savings_plan",)), world, NOW)
+    assert not at_home.competition.warnings
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
