@@ -91,6 +91,7 @@ def _measure(arguments: argparse.Namespace, path: Path) -> int:
     def progress(name: str, done: int, total: int | None) -> None:
         bars.update(name.partition(":")[0], done, total, "measurements" if arguments.model is None else "steps")
 
+    kept = None
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # stop and keep what is measured, as on Ctrl-C
     try:
         if arguments.model is not None:
@@ -98,7 +99,7 @@ def _measure(arguments: argparse.Namespace, path: Path) -> int:
         else:
             both = arguments.sustained and arguments.max_seconds is not None
             measuring_s = max(0.5, (seconds / 2 if both else seconds) - HOST_S - (time.monotonic() - begin))
-            session.measure(python, quick=arguments.quick, seconds=measuring_s, progress=progress)
+            kept = session.measure(python, quick=arguments.quick, seconds=measuring_s, progress=progress)
             session.measure_host(python, seconds - (time.monotonic() - begin), progress)
             if arguments.sustained:
                 left_s = seconds - (time.monotonic() - begin) if both else math.inf
@@ -110,6 +111,8 @@ def _measure(arguments: argparse.Namespace, path: Path) -> int:
     finally:
         signal.signal(signal.SIGTERM, before)
     bars.close()
+    if kept is not None:
+        sys.stderr.write(f"gpuplanner: {kept}\n")
     return _show(path, arguments.output)
 
 

@@ -74,7 +74,10 @@ class GpuRates(NamedTuple):
 
 
 class TrainingRun(NamedTuple):
-    """Real training steps of a model on this machine. Seconds are the median step's and the quartiles of all."""
+    """Real training steps of a model on this machine. Seconds are the median step's and the quartiles of all.
+
+    Joules are counted by the hardware: by its processors, by all of its GPUs, and both.
+    """
 
     model: str
     device: str
@@ -89,6 +92,8 @@ class TrainingRun(NamedTuple):
     seq_length: int | None = None
     image_size: int | None = None
     energy_j_per_step: float | None = None
+    processor_j_per_step: float | None = None
+    gpus_j_per_step: float | None = None
 
 
 class Profile(NamedTuple):

@@ -19,7 +19,7 @@ from planner.plan.electricity import ElectricityPrice, electricity_price
 from planner.plan.extras import tariffs
 from planner.plan.free_tier import free_candidate
 from planner.plan.owned import imagined_candidate, owned_candidate
-from planner.plan.ownership import Ownership, wall_power_w
+from planner.plan.ownership import CountedPower, Ownership, counted_power, wall_power_w
 from planner.plan.plan import Place
 from planner.plan.question import DEFAULT_HOUR_VALUE_USD, Question, Where, resolve_where
 from planner.plan.recommend import Named
@@ -273,18 +273,26 @@ def _wanted(selection: Selection | None) -> Callable[[Machine], bool]:
 def _this_machine(world: World, electricity: ElectricityPrice) -> Candidate:
     owner = world.config.this_machine
     machine, place = world.local.machine, world.local.place
-    power_w, source = _power(machine, place, owner.power_w, world.config.ownership)
+    runs = () if world.local.profile is None else world.local.profile.runs
+    power_w, source = _power(machine, place, owner.power_w, world.config.ownership, counted_power(runs, machine))
     ownership = Ownership(power_w, source, owner.purchase_usd, "purchase_usd in your configuration", owner.usd_per_hour)
     return owned_candidate(
         "this machine", place, machine, ownership, electricity, world.config.ownership, is_this_machine=True
     )
 
 
-def _power(machine: Machine, place: Place, stated_w: float | None, terms: OwnershipTerms) -> tuple[float | None, str]:
-    """Wall power of all nodes, and where it comes from: the owner's word for one node, or the parts'."""
+def _power(
+    machine: Machine,
+    place: Place,
+    stated_w: float | None,
+    terms: OwnershipTerms,
+    counted: CountedPower | None = None,
+) -> tuple[float | None, str]:
+    """Wall power of all nodes, and where it comes from: the owner's word for one node, the counters, or the parts."""
     if stated_w is not None:
         return stated_w * machine.num_nodes, "power_w in your configuration"
-    return wall_power_w(machine, place, cluster_pue=terms.cluster_pue), "power assumed from the parts"
+    source = "power assumed from the parts" if counted is None else f"power {counted.words}"
+    return wall_power_w(machine, place, cluster_pue=terms.cluster_pue, counted=counted), source
 
 
 def _own_machine(entry: OwnMachine, electricity: ElectricityPrice, terms: OwnershipTerms) -> Candidate:

@@ -10,6 +10,7 @@ import glob
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from planner.profiler.nvml import Nvml, open_nvml
 
@@ -34,21 +35,33 @@ class Counter:
         return None if self._range_j is None else now + self._range_j - self._start
 
 
+class Energy(NamedTuple):
+    """Joules by what counted them; None where no counter can be read."""
+
+    processor_j: float | None
+    gpus_j: float | None
+
+    @property
+    def total_j(self) -> float | None:
+        counted = [part for part in self if part is not None]
+        return sum(counted) if counted else None
+
+
 class EnergyMeter:
-    """All counters of the machine together. ``start`` sets them to zero."""
+    """All counters of the machine. ``start`` sets them to zero."""
 
     def __init__(self, root: str = "/", nvml: Callable[[], Nvml | None] = open_nvml) -> None:
         self._root = Path(root)
         self._nvml = nvml()
-        self._counters: list[Counter] = []
+        self._processor: list[Counter] = []
+        self._boards: list[Counter] = []
 
     def start(self) -> None:
-        self._counters = [*self._packages(), *self._gpus()]
+        self._processor, self._boards = self._packages(), self._gpus()
 
-    def joules(self) -> float | None:
-        """Joules since ``start``; None where no counter can be read."""
-        values = [value for counter in self._counters if (value := counter.joules()) is not None]
-        return sum(values) if values else None
+    def energy(self) -> Energy:
+        """Joules since ``start``."""
+        return Energy(_sum(self._processor), _sum(self._boards))
 
     def _packages(self) -> list[Counter]:
         directories = sorted(glob.glob(str(self._root / _PACKAGES)))
@@ -63,6 +76,11 @@ class EnergyMeter:
         if nvml is None:
             return []
         return [Counter(partial(nvml.energy_j, index)) for index in range(nvml.device_count())]
+
+
+def _sum(counters: list[Counter]) -> float | None:
+    values = [value for counter in counters if (value := counter.joules()) is not None]
+    return sum(values) if values else None
 
 
 _RANGE = "max_energy_range_uj"

@@ -15,7 +15,7 @@ from planner.errors import InputError, PlannerError
 from planner.hardware.profile import TrainingRun
 from planner.profiler.detect import LocalMachine
 from planner.profiler.disk import read_rate
-from planner.profiler.energy import EnergyMeter
+from planner.profiler.energy import Energy, EnergyMeter
 from planner.profiler.full_look import full_look
 from planner.profiler.gpu_rates import gpu_rates
 from planner.profiler.microbench import DECODE_BENCH, PLAIN_BENCH, TORCH_BENCH, TRAIN_BENCH, has_torch, lines_of
@@ -94,13 +94,19 @@ class Session:
         self.document["made_at"] = self.now()
         write_document(self.document, self.path)
 
-    def measure(self, python: str, *, quick: bool, seconds: float, progress: Progress) -> None:
-        """The micro-benchmarks: with torch where the interpreter has it, with numpy or nothing elsewhere."""
+    def measure(self, python: str, *, quick: bool, seconds: float, progress: Progress) -> str | None:
+        """The micro-benchmarks: with torch where the interpreter has it, with numpy or nothing elsewhere.
+
+        What torch measured here before says more than either: it then stands, and the sentence returned says so.
+        """
         end = time.monotonic() + seconds
         found = has_torch(python)
         if found:
             self.document["python"] = python
         self.save()
+        before = self.document["devices"].get("cpu", {}).get("torch")
+        if before is not None and not found:
+            return f"{python} has no torch: what torch {before} measured here is kept (gpuplanner profile clear)"
         if found:
             command = [python, str(TORCH_BENCH), str(seconds), str(_CASE_S["quick" if quick else "full"])]
         else:
@@ -117,6 +123,7 @@ class Session:
                     self._take(device, line)
                     done += 1
                     progress(f"{device['device']}: {line['name']}", done, total)
+        return None
 
     def look(self, local: LocalMachine) -> None:
         """Remember what the full look has to say of the moment of measuring."""
@@ -189,14 +196,17 @@ class Session:
                     if len(step_times) == 1:
                         meter.start()  # from the end of the first step on
                     progress(f"{model['device']}: {wanted.model}", len(step_times), wanted.steps)
-                    self.add_run(self._run(wanted, model, step_times, meter.joules()))
+                    self.add_run(self._run(wanted, model, step_times, meter.energy()))
         if not step_times:
             raise PlannerError(f"no step of {wanted.model} ended within {seconds:g} s (--max-seconds)")
         return TrainingRun(**self.document["runs"][-1])
 
-    def _run(self, wanted: Wanted, model: dict[str, Any], step_times: list[float], joules: float | None) -> TrainingRun:
+    def _run(self, wanted: Wanted, model: dict[str, Any], step_times: list[float], energy: Energy) -> TrainingRun:
         low, middle, high = quartiles(step_times)
         steps = len(step_times)
+        total_j, processor_j, gpus_j = (
+            None if joules is None or steps < 2 else joules / (steps - 1) for joules in (energy.total_j, *energy)
+        )
         return TrainingRun(
             model=wanted.model,
             device=model["device"],
@@ -210,7 +220,9 @@ class Session:
             measured_at=self.now(),
             seq_length=model["seq_length"],
             image_size=model["image_size"],
-            energy_j_per_step=None if joules is None or steps < 2 else joules / (steps - 1),
+            energy_j_per_step=total_j,
+            processor_j_per_step=processor_j,
+            gpus_j_per_step=gpus_j,
         )
 
     def _derive(self) -> None:

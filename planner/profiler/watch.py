@@ -82,7 +82,7 @@ def watch(command: Sequence[str], bounds: Bounds, nvml: Callable[[], Nvml | None
         peak_memory_bytes=peak_bytes,
         gpu_share=gpus.share,
         gpu_peak_bytes=gpus.peak_bytes,
-        energy_j=meter.joules(),
+        energy_j=meter.energy().total_j,
     )
 
 

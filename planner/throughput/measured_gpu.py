@@ -13,7 +13,6 @@ steps, and an operation alone is not an operation in a step.
 """
 
 import math
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
 from planner.experiment.experiment import Experiment
@@ -171,7 +170,7 @@ def class_factors(
             ratios = (_log_ratio(shape, precision, rates, knowledge.calibration) for shape in shapes)
             logs = [ratio - offset for ratio in ratios if ratio is not None]
             if logs:
-                factors[name, size] = math.exp(_class_weight(logs) * statistics.fmean(logs))
+                factors[name, size] = math.exp(_class_weight(logs) * _mean(logs))
     return factors
 
 
@@ -217,8 +216,16 @@ def _operation(kernel: Kernel) -> Operation:
 
 def _class_weight(logs: Sequence[float]) -> float:
     """How much of the mean over shapes is the class's own: the rest is the shapes', and what a step makes of it."""
-    between = statistics.variance(logs) / len(logs) if len(logs) > 1 else 0.0
+    between = _variance(logs) / len(logs) if len(logs) > 1 else 0.0
     return _CLASS_SD**2 / (_CLASS_SD**2 + _ALONE_SD**2 + between)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _variance(values: Sequence[float]) -> float:
+    return math.fsum((value - _mean(values)) ** 2 for value in values) / (len(values) - 1)
 
 
 def with_class_factors(

@@ -17,7 +17,8 @@ def test_packages_are_added_and_their_parts_are_not(tmp_path: Path) -> None:
     meter = EnergyMeter(write(tmp_path, files), nvml=lambda: None)
     meter.start()
     write(tmp_path, {f"{RAPL}{name}/energy_uj": "7500000\n" for name in ("0", "1", "0:0")})
-    assert meter.joules() == pytest.approx(5.0)
+    energy = meter.energy()
+    assert (energy.processor_j, energy.gpus_j) == (pytest.approx(5.0), None)
 
 
 def _domain(microjoules: int) -> list[tuple[str, str]]:
@@ -29,7 +30,7 @@ def test_a_counter_that_starts_again_goes_on(tmp_path: Path) -> None:
     meter = EnergyMeter(root, nvml=lambda: None)
     meter.start()
     write(tmp_path, {f"{RAPL}0/energy_uj": "671150\n"})
-    assert meter.joules() == pytest.approx(1.0)  # 0.328850 J to its end, 0.671150 J since
+    assert meter.energy().total_j == pytest.approx(1.0)  # 0.328850 J to its end, 0.671150 J since
 
 
 def test_gpus_count_from_the_start_of_the_measurement() -> None:
@@ -38,13 +39,26 @@ def test_gpus_count_from_the_start_of_the_measurement() -> None:
     meter = EnergyMeter("/no/such/root", nvml=lambda: gpus)
     meter.start()
     gpus.joules = 1250.0
-    assert meter.joules() == pytest.approx(500.0)
+    energy = meter.energy()
+    assert (energy.processor_j, energy.gpus_j) == (None, pytest.approx(500.0))
+
+
+def test_both_are_kept_apart_and_added(tmp_path: Path) -> None:
+    gpus = replayed("rtx3090x2")
+    gpus.joules = 0.0
+    meter = EnergyMeter(write(tmp_path, {f"{RAPL}0/{key}": value for key, value in _domain(0)}), nvml=lambda: gpus)
+    meter.start()
+    gpus.joules = 100.0
+    write(tmp_path, {f"{RAPL}0/energy_uj": "30000000\n"})
+    energy = meter.energy()
+    assert (energy.processor_j, energy.gpus_j) == (pytest.approx(30.0), pytest.approx(200.0))
+    assert energy.total_j == pytest.approx(230.0)
 
 
 def test_without_a_readable_counter_energy_is_unknown(tmp_path: Path) -> None:
     meter = EnergyMeter(write(tmp_path, {f"{RAPL}0/energy_uj": "secret\n"}), nvml=lambda: None)
     meter.start()
-    assert meter.joules() is None
+    assert meter.energy().total_j is None
 
 
 def test_a_counter_that_fell_without_a_known_range_is_unknown() -> None:

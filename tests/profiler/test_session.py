@@ -112,6 +112,17 @@ def test_without_torch_numpy_or_python_measures(tmp_path: Path, path: Path) -> N
     assert set(rates.classes) == {"mm"}
 
 
+def test_what_torch_measured_outlives_an_interpreter_without_it(tmp_path: Path, path: Path) -> None:
+    python = interpreter(tmp_path, torch=[DEVICE, *RATES])
+    assert session(path).measure(python, quick=True, seconds=20, progress=silent) is None
+    before = read_profile(path).rates
+    plain = [{"kind": "device", "device": "cpu", "name": "cpu", "measured_with": "numpy 9", "cases": 1}, RATES[0]]
+    bare = interpreter(tmp_path, torch=None, plain=plain)
+    said = session(path).measure(bare, quick=True, seconds=20, progress=silent)
+    assert said == f"{bare} has no torch: what torch 9.9 measured here is kept (gpuplanner profile clear)"
+    assert read_profile(path).rates == before
+
+
 def test_the_plain_script_itself_measures_within_ten_seconds(path: Path) -> None:
     begin = time.monotonic()
     session(path).measure(sys.executable, quick=True, seconds=9, progress=silent)

@@ -34,6 +34,7 @@ WARM_UP_STEPS = 2
 LARGEST_BATCH = 4096
 DEFAULT_IMAGE = 224
 DEFAULT_SEQUENCE = 128
+_SETTLING_BATCH = 2  # batch normalisation takes no single sample
 
 Step = Callable[[], None]
 
@@ -210,9 +211,16 @@ class Trainer:
         self.model = model
         self.device = device
         self.module = model.module.to(device).train()
+        self._settle()
         self.optimizer = make_optimizer(optimizer, self.module.parameters())
         self.type = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
         self.scaler = torch.amp.GradScaler(device.type, enabled=self.type is torch.float16)
+
+    def _settle(self) -> None:
+        """One pass for the shapes of lazy modules, whose parameters no optimizer takes before."""
+        if any(torch.nn.parameter.is_lazy(parameter) for parameter in self.module.parameters()):
+            with torch.no_grad():
+                self.model.loss(self.module, self.model.batch(_SETTLING_BATCH, self.device))
 
     def step(self, data: Any) -> None:
         self.optimizer.zero_grad(set_to_none=True)
