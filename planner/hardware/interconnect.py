@@ -37,11 +37,16 @@ class Link(NamedTuple):
 
 
 class Network(NamedTuple):
-    """The path between machines; bandwidth is per machine, one direction, by specification."""
+    """The path between machines; bandwidth is per machine, one direction, by specification.
+
+    ``rdma``: accelerators reach it without the CPU. ``flow_bytes_per_s`` is what the provider lets through one TCP
+    connection, where it limits that.
+    """
 
     name: str
     bandwidth_bytes_per_s: float | None
     rdma: bool
+    flow_bytes_per_s: float | None = None
 
 
 # From Turing on the driver refuses peer-to-peer copies over PCIe between GeForce cards, so they pass through host
@@ -189,11 +194,30 @@ def _named_network(text: str) -> Network:
     return found
 
 
+# Amazon EC2 user guide, "Amazon EC2 instance network bandwidth": 5 Gb/s for a single flow outside a cluster placement
+# group, whatever the instance's own bandwidth. EFA is no such flow.
+_ENA_FLOW_BYTES_PER_S = 5e9 / 8
+
+
+def rented_network(protocol: str, gbit_s: float, rdma: bool) -> Network:
+    """The network of a rented machine by its protocol's name ('ENA', 'EFA', 'gVNIC', 'GPUDirect-TCPX', '').
+
+    GPUDirect over TCP, which Google's tables do not count as RDMA, passes the CPU by as well.
+    """
+    return Network(
+        protocol or "network",
+        gbit_s * 1e9 / 8,
+        rdma or protocol.startswith("GPUDirect"),
+        _ENA_FLOW_BYTES_PER_S if protocol == "ENA" else None,
+    )
+
+
 @cache
 def _named_networks() -> dict[str, Network]:
     networks = {}
     for row in read_rows("networks.csv"):
-        built = Network(f"{row['gbit_s']} Gb/s {row['protocol']}", float(row["gbit_s"]) * 1e9 / 8, row["rdma"] == "yes")
+        rented = rented_network(row["protocol"], float(row["gbit_s"]), row["rdma"] == "yes")
+        built = rented._replace(name=f"{row['gbit_s']} Gb/s {row['protocol']}")
         networks[row["name"].casefold()] = built
         if row["instance_type"]:
             networks[row["instance_type"].casefold()] = built

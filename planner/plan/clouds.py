@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.catalog import accelerator, accelerators
 from planner.hardware.cpus import cpu
-from planner.hardware.interconnect import LinkKind, Network, link
+from planner.hardware.interconnect import LinkKind, Network, link, rented_network
 from planner.hardware.machine import Cpu, Machine, cpu_machine
 from planner.plan.candidates import Candidate, Tariff
 from planner.units import GIB
@@ -68,7 +68,7 @@ def rented_cpu(kind: InstanceType) -> Cpu | None:
 def _network(kind: InstanceType) -> Network | None:
     if kind.network_gbit_s is None:
         return None
-    return Network(kind.network or "network", kind.network_gbit_s * 1e9 / 8, kind.rdma)
+    return rented_network(kind.network, kind.network_gbit_s, kind.rdma)
 
 
 def _unknown_device(name: str) -> Accelerator:

@@ -206,13 +206,22 @@ def link_bandwidth(link: Link | None, devices: int, constants: Mapping[str, Any]
 def network_bandwidth(network: Network | None, constants: Mapping[str, Any]) -> float:
     """Bandwidth one node gets out of its network in a ring, bytes/s; a stated slow default where it is unknown.
 
-    Over TCP a ring has few connections, which reach a rate of their own however fast the card is.
+    Over TCP the host's handling of the bytes comes in series with the wire (NVIDIA/nccl issues 209 and 450: at most
+    60 % of 32 Gb/s, 4 to 6 GB/s of 100 Gb/s), and a ring reaches a share of what one connection is allowed.
     """
     if network is None or network.bandwidth_bytes_per_s is None:
-        return float(constants["unknown_network_bytes_per_s"] * constants["network_share_tcp"])
+        return _over_tcp(constants["unknown_network_bytes_per_s"], constants)
     if network.rdma:
         return float(network.bandwidth_bytes_per_s * constants["network_share_rdma"])
-    return float(min(network.bandwidth_bytes_per_s * constants["network_share_tcp"], constants["tcp_bytes_per_s"]))
+    reached = _over_tcp(network.bandwidth_bytes_per_s, constants)
+    if network.flow_bytes_per_s is None:
+        return reached
+    return min(reached, float(network.flow_bytes_per_s * constants["tcp_flow_share"]))
+
+
+def _over_tcp(bandwidth: float, constants: Mapping[str, Any]) -> float:
+    """Bytes/s of a ring over TCP: a share of the wire's ``bandwidth`` and the host's own rate in series."""
+    return float(1.0 / (1.0 / (bandwidth * constants["network_share_tcp"]) + 1.0 / constants["tcp_host_bytes_per_s"]))
 
 
 def _latency_s(machine: Machine, group: Group, constants: Mapping[str, Any]) -> float:

@@ -28,8 +28,8 @@ def profile(application: str, gpus: int, nodes: int, step_s: float, sync_s: floa
     }
 
 
-def made_with(bandwidth: float, overlap: float) -> list[Sync]:
-    constants = {**CALIBRATION.collectives, "tcp_bytes_per_s": bandwidth, "overlap_share_tcp": overlap}
+def made_with(share: float, overlap: float) -> list[Sync]:
+    constants = {**CALIBRATION.collectives, "tcp_flow_share": share, "overlap_share_tcp": overlap}
     changed = CALIBRATION._replace(collectives=constants)
     syncs = read_syncs(
         profile(name, 4 * nodes, nodes, 1.5, 0.5) for name in ("bert", "yolov3", "cifar10") for nodes in (2, 4, 8)
@@ -56,12 +56,12 @@ def test_a_profile_is_read_as_what_computed_and_what_its_gradients_took() -> Non
 
 
 def test_the_fit_finds_the_rate_that_made_the_times() -> None:
-    found = fit_network(made_with(1.0e9, 0.1), CALIBRATION, CALIBRATION.collectives)
-    assert (found["tcp_bytes_per_s"], found["overlap_share_tcp"]) == (1.0e9, 0.1)
+    found = fit_network(made_with(1.4, 0.1), CALIBRATION, CALIBRATION.collectives)
+    assert (found["tcp_flow_share"], found["overlap_share_tcp"]) == (1.4, 0.1)
 
 
 def test_left_out_applications_are_predicted_from_the_others() -> None:
-    errors = left_out_log_errors(made_with(1.0e9, 0.1), CALIBRATION, CALIBRATION.collectives)
+    errors = left_out_log_errors(made_with(1.4, 0.1), CALIBRATION, CALIBRATION.collectives)
     assert sorted(errors) == ["bert", "cifar10", "yolov3"]
     assert all(abs(error) < 1e-9 for own in errors.values() for error in own)
 

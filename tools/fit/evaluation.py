@@ -225,7 +225,7 @@ def _sync_factors(
     syncs: Sequence[Sync], calibration: Calibration, prior: Mapping[str, Any]
 ) -> dict[str, tuple[int, float]]:
     """Application -> (steps, median factor between predicted and measured sync time), left out; and all together."""
-    constants = {**calibration.collectives, "tcp_bytes_per_s": prior["collectives"]["tcp_bytes_per_s"]}
+    constants = {**calibration.collectives, "tcp_flow_share": prior["collectives"]["tcp_flow_share"]}
     by_application = {name: np.abs(e) for name, e in left_out_log_errors(syncs, calibration, constants).items()}
     together = np.concatenate(list(by_application.values()))
     factors = {name: (len(e), float(np.exp(np.median(e)))) for name, e in by_application.items()}

@@ -1,4 +1,4 @@
-"""Constants of Ethernet between nodes, from the gradient-sync times of the Sia profiles (g4dn.12xlarge, 4 T4 a node).
+"""Constants of TCP between nodes, from the gradient-sync times of the Sia profiles (g4dn.12xlarge, 4 T4 a node).
 
 The profiles give a step's time and, apart, the time its gradients took after backward ended: what computing did not
 hide. One network is left out at a time.
@@ -15,7 +15,7 @@ from typing import Any
 
 from planner.experiment.experiment import Experiment
 from planner.hardware.catalog import resolve
-from planner.hardware.interconnect import Network, default_link
+from planner.hardware.interconnect import default_link, network
 from planner.hardware.machine import Machine
 from planner.throughput.backtest import experiment_of
 from planner.throughput.calibration import Calibration
@@ -36,12 +36,11 @@ _NETWORKS = {
 # NeuMF on MovieLens-1M (6,040 users, 3,706 films) with 32 factors and three layers, the AdaptDL example's defaults; the
 # zoo's record is of MovieLens-20M.
 _NCF_PARAMETERS = (6040 + 3706) * (32 + 128)
-# 50 Gb/s of a g4dn.12xlarge (planner/data/networks.csv), without RDMA.
-_ETHERNET = Network("g4dn.12xlarge", 6.25e9, rdma=False)
 # A shorter sync is the clock's own cost: one GPU has 1 to 14 ms.
 SHORTEST_SYNC_S = 0.005
 
-BANDWIDTHS = (0.4e9, 0.5e9, 0.6e9, 0.7e9, 0.8e9, 0.9e9, 1.0e9, 1.25e9, 2.0e9, 3.75e9)
+# Of what the provider lets through one connection; above 1 a ring would have several.
+FLOW_SHARES = (0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.6, 2.0, 3.0, 6.0)
 # Backward is two thirds of a step: no more can be hidden behind it.
 OVERLAPS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 
@@ -81,7 +80,7 @@ def _sync(row: Mapping[str, str]) -> Sync | None:
         per_node,
         nodes,
         link=default_link(accelerator, per_node),
-        network=_ETHERNET if nodes > 1 else None,
+        network=network("g4dn.12xlarge") if nodes > 1 else None,
     )
     batch = int(row["batch_per_gpu"])
     measured = Measurement(workload, machine, "fp32", batch, 1.0, "step", Software(), workload.optimizer)
@@ -112,13 +111,13 @@ def log_errors(syncs: Iterable[Sync], calibration: Calibration, constants: Mappi
 
 
 def fit_network(syncs: Sequence[Sync], calibration: Calibration, constants: Mapping[str, Any]) -> dict[str, Any]:
-    """``constants`` with the TCP rate and overlap of the least median |ln error|, every network weighing alike."""
+    """``constants`` with the flow share and overlap of the least median |ln error|, every network weighing alike."""
     between = [sync for sync in syncs if sync.machine.num_nodes > 1]
     applications = sorted({sync.application for sync in between})
     best: tuple[float, dict[str, Any]] | None = None
-    for bandwidth in BANDWIDTHS:
+    for share in FLOW_SHARES:
         for overlap in OVERLAPS:
-            tried = {**constants, "tcp_bytes_per_s": bandwidth, "overlap_share_tcp": overlap}
+            tried = {**constants, "tcp_flow_share": share, "overlap_share_tcp": overlap}
             miss = 0.0
             for application in applications:
                 own = [sync for sync in between if sync.application == application]
