@@ -33,7 +33,7 @@ def write(folder: Path) -> int:
     written = refused = 0
     for nodes in (None, 2):
         seen: set[object] = set()
-        for row in answer(experiment, Question(num_nodes=nodes), world, now).ranking.rows:
+        for rank, row in enumerate(answer(experiment, Question(num_nodes=nodes), world, now).ranking.rows, start=1):
             candidate = row.setting.candidate
             machine = candidate.machine
             kind = (candidate.provider, machine.accelerator.key, machine.num_gpus, candidate.purchase(row.offer))
@@ -42,7 +42,7 @@ def write(folder: Path) -> int:
             seen.add(kind)
             for launcher in ("skypilot", "dstack"):
                 try:
-                    text = FORMATS[launcher](launch(experiment, Choice(candidate, row), now))
+                    text = FORMATS[launcher](launch(experiment, Choice(candidate, row, rank), now))
                 except InputError:
                     refused += 1
                     continue
