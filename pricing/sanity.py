@@ -19,7 +19,8 @@ from pricing.offer import InstanceType, Offer
 PURCHASES = ("on_demand", "spot", "reserved", "savings_plan", "capacity_block")
 
 # A price below half of the median region is an error of the source far more often than a bargain: an H100 listed as
-# on-demand at $4.20 that costs $9.80 was another product, capacity booked for a fixed window.
+# on-demand at $4.20 that costs $9.80 was another product, capacity booked for a fixed window. So few spot
+# prices lie as low (one in seventy of the snapshot) that one is of a moment at best.
 FAR_BELOW_MEDIAN = 0.5
 REGIONS_FOR_A_MEDIAN = 3
 
@@ -154,7 +155,7 @@ def _with_flag(offer: Offer, flag: str) -> Offer:
 def _flagged(
     offer: Offer,
     on_demand: Mapping[tuple[str, str, str, str | None], float],
-    medians: Mapping[tuple[str, str], float],
+    medians: Mapping[tuple[str, str, str], float],
 ) -> Offer:
     marks = set(offer.flags)
     if offer.purchase == "spot":
@@ -162,20 +163,18 @@ def _flagged(
         here = on_demand.get(offer[:4], regional)
         if here is not None and offer.usd_per_hour > here:
             marks.add(flags.SPOT_ABOVE_ON_DEMAND)
-    if offer.purchase == "on_demand":
-        middle = medians.get((offer.provider, offer.instance_type))
-        if middle is not None and offer.usd_per_hour < FAR_BELOW_MEDIAN * middle:
-            marks.add(flags.FAR_BELOW_MEDIAN)
+    middle = medians.get((offer.provider, offer.instance_type, offer.purchase))
+    if middle is not None and offer.usd_per_hour < FAR_BELOW_MEDIAN * middle:
+        marks.add(flags.FAR_BELOW_MEDIAN)
     return offer._replace(flags=tuple(sorted(marks)))
 
 
-def _median_of_regions(offers: Iterable[Offer]) -> dict[tuple[str, str], float]:
-    """Median over regions of a machine's lowest on-demand price, where at least three regions sell it."""
-    lowest: dict[tuple[str, str], dict[str, float]] = {}
+def _median_of_regions(offers: Iterable[Offer]) -> dict[tuple[str, str, str], float]:
+    """Median over regions of a machine's lowest price under a purchase option, where at least three regions sell it."""
+    lowest: dict[tuple[str, str, str], dict[str, float]] = {}
     for offer in offers:
-        if offer.purchase == "on_demand":
-            regions = lowest.setdefault((offer.provider, offer.instance_type), {})
-            regions[offer.region] = min(offer.usd_per_hour, regions.get(offer.region, offer.usd_per_hour))
+        regions = lowest.setdefault((offer.provider, offer.instance_type, offer.purchase), {})
+        regions[offer.region] = min(offer.usd_per_hour, regions.get(offer.region, offer.usd_per_hour))
     return {
         machine: median(prices.values()) for machine, prices in lowest.items() if len(prices) >= REGIONS_FOR_A_MEDIAN
     }

@@ -104,6 +104,16 @@ def test_a_price_far_below_the_median_of_regions_is_flagged() -> None:
     assert with_flags([*regions, priced(bargain, "2")])[2].flags == (flags.COMPOSED,)
 
 
+def test_a_spot_price_is_held_against_other_spot_prices() -> None:
+    """p5en.48xlarge was seen at $6.84 an hour in one zone, 0.36 of the median of its regions."""
+    spot = OFFER._replace(purchase="spot")
+    regions = [priced(spot._replace(region=region), "19") for region in ("a", "b", "c")]
+    bargain = priced(spot._replace(region="d"), "6.84")
+    list_prices = [priced(OFFER._replace(region=region), "63") for region in ("a", "b", "c", "d")]
+    flagged = with_flags([*regions, bargain, *list_prices])
+    assert [offer.flags for offer in flagged] == [(), (), (), (flags.FAR_BELOW_MEDIAN,), (), (), (), ()]
+
+
 def test_every_flag_has_a_meaning() -> None:
     names = {value for name, value in vars(flags).items() if name.isupper() and isinstance(value, str)}
     assert names == set(flags.MEANING)
