@@ -20,6 +20,9 @@ SYSTEM_DISK_GB = 50.0
 KEPT_CHECKPOINTS = 2
 """The newest checkpoint and the one before it, in case the newest is torn (assumption)."""
 
+_FROZEN_WEIGHT_BYTES = 2.0
+"""Pretrained weights are published in 2 bytes."""
+
 
 def tariffs(
     experiment: Experiment, interruptions: Interruptions, num_nodes: int, config: Config
@@ -50,7 +53,10 @@ def disk_gb(experiment: Experiment) -> float:
     """What one machine's disk must hold: the system, the data set and the newest checkpoints. GB."""
     data = experiment.dataset
     data_bytes = data.bytes if data is not None and data.bytes is not None else 0.0
-    return SYSTEM_DISK_GB + (data_bytes + KEPT_CHECKPOINTS * checkpoint_bytes(experiment)) / 1e9
+    model_bytes = KEPT_CHECKPOINTS * checkpoint_bytes(experiment)
+    if experiment.lora_rank is not None:  # the frozen weights are in no checkpoint of the adapters
+        model_bytes += _FROZEN_WEIGHT_BYTES * experiment.workload.parameters
+    return SYSTEM_DISK_GB + (data_bytes + model_bytes) / 1e9
 
 
 def _disk(provider: str, gigabytes: float, num_nodes: int) -> Charge:

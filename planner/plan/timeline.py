@@ -7,6 +7,7 @@ from planner.experiment.experiment import Experiment
 from planner.hardware.machine import Machine
 from planner.plan.plan import TimePart
 from planner.throughput.estimate import StepEstimate
+from planner.throughput.optimizer import UPDATE_RULES, trainable_parameters
 from planner.units import Interval
 
 PROVISIONING_S = 180.0
@@ -22,10 +23,9 @@ DOWNLOAD_BYTES_PER_S = 200e6
 """Copying from object storage or a registry, where the network allows it (assumption)."""
 
 CHECKPOINT_BYTES_PER_S = 125e6
-"""Writing a checkpoint: the baseline rate of the commonest cloud disk (AWS gp3, 125 MiB/s)."""
+"""Writing a checkpoint, on each node: the baseline rate of the commonest cloud disk (AWS gp3, 125 MiB/s)."""
 
-_STATE_BYTES_PER_PARAMETER = {"sgd": 8, "adafactor": 5, "adamw8bit": 6}
-_ADAM_STATE_BYTES_PER_PARAMETER = 12
+_MASTER_WEIGHT_BYTES = 4.0
 
 
 NO_TIME = Interval(0.0, 0.0, 0.0)
@@ -100,7 +100,8 @@ def timeline(experiment: Experiment, machine: Machine, step: StepEstimate, *, re
     training = step.samples_per_s.inverse(experiment.total_samples)
     evaluation = training.scaled(_validation_share(experiment) * step.parts.forward_s / step.parts.total_s)
     state_bytes = checkpoint_bytes(experiment)
-    checkpoint_s = state_bytes / CHECKPOINT_BYTES_PER_S
+    of_a_node_bytes = state_bytes / _nodes_sharing_state(experiment, machine)
+    checkpoint_s = of_a_node_bytes / CHECKPOINT_BYTES_PER_S
     arriving = download_bytes_per_s(machine) if rented else math.inf
     given_up = (experiment.tries - 1) * given_up_share(experiment)
     return Timeline(
@@ -111,7 +112,7 @@ def timeline(experiment: Experiment, machine: Machine, step: StepEstimate, *, re
         evaluation=evaluation,
         checkpoint_s=checkpoint_s,
         checkpoints_s=checkpoint_s * max(1, math.ceil(experiment.epochs - experiment.resume_epoch)),
-        restore_s=state_bytes / arriving,
+        restore_s=of_a_node_bytes / arriving,
         earlier=NO_TIME
         if given_up == 0
         else Interval(*((t + e) * given_up for t, e in zip(training, evaluation, strict=True))),
@@ -134,9 +135,21 @@ def download_bytes_per_s(machine: Machine) -> float:
 
 
 def checkpoint_bytes(experiment: Experiment) -> float:
-    """Master weights and optimizer state, as ``torch.save`` writes them."""
-    per_parameter = _STATE_BYTES_PER_PARAMETER.get(experiment.optimizer, _ADAM_STATE_BYTES_PER_PARAMETER)
-    return float(experiment.workload.parameters * per_parameter)
+    """Master weights and optimizer state, as ``torch.save`` writes them; of LoRA the adapters', which are trained."""
+    trained = trainable_parameters(experiment)
+    kept = trained if experiment.lora_rank is not None else float(experiment.workload.parameters)
+    return kept * _MASTER_WEIGHT_BYTES + trained * UPDATE_RULES[experiment.optimizer].state_bytes
+
+
+def _nodes_sharing_state(experiment: Experiment, machine: Machine) -> int:
+    """Over how many nodes a checkpoint is shared out, each writing and reading its part beside the others.
+
+    ZeRO's shards lie on all nodes, a split model on those that hold one copy of it; otherwise one node writes it all.
+    """
+    if experiment.sharding_stage >= 1:
+        return machine.num_nodes
+    of_a_copy = experiment.tensor_parallel * experiment.pipeline_parallel
+    return max(1, min(machine.num_nodes, int(of_a_copy // max(machine.num_gpus, 1.0))))
 
 
 def _validation_share(experiment: Experiment) -> float:
