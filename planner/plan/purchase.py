@@ -81,7 +81,7 @@ def described_purchase(text: str, own_price_usd: float | None = None, host_usd: 
     if own_price_usd is not None:
         card = CardPrice(own_price_usd, "yours", None, "--card-price")
     if card is None:
-        raise InputError(f"no {condition} price of {device.name} is known; say it: --card-price '{words.strip()}=USD'")
+        raise InputError(f"no {condition} price of {device.name} is known; say it: --card-price '{text.strip()}=USD'")
     return purchase_of(device, count, card, host_usd, name=text.strip())
 
 

@@ -352,7 +352,7 @@ def test_a_purchase_is_its_cards_and_a_host_of_its_size() -> None:
     assert (used.usd, used.card.condition) == (700, "used")
     mine = described_purchase("RTX 4090", 1900.0, 1000.0)
     assert (mine.usd, mine.card.as_of) == (2900, None)
-    with pytest.raises(InputError, match="no used price of NVIDIA GeForce RTX 4090 is known"):
+    with pytest.raises(InputError, match="RTX 4090 is known; say it: --card-price 'used RTX 4090=USD'"):
         described_purchase("used RTX 4090")
 
 
