@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from planner.cli.money import Currency, currency_of
 from planner.cli.opened_world import opened_world
 from planner.cli.options import add_choice_arguments, add_plan_arguments, experiment_request, question
-from planner.cli.plan_json import SCHEMA_VERSION, experiment_record
+from planner.cli.plan_json import SCHEMA_VERSION, experiment_record, interval_record
 from planner.cli.table import Column, markdown, render, styled, terminal_width, use_color, wrapped
 from planner.errors import InputError, NothingFitsError
 from planner.experiment.experiment import Experiment
@@ -19,11 +20,12 @@ from planner.experiment.resolve import describe, resolve_experiment
 from planner.plan.explain import Explanation, explain
 from planner.plan.operation_kinds import by_kind
 from planner.plan.pick import Choice, pick
-from planner.plan.plan import Estimate
 from planner.plan.planning import answer
-from planner.plan.rows import ranked_estimate
-from planner.plan.sentence import machine_words
-from planner.units import GIB, UNKNOWN, Interval, format_bytes, format_rate
+from planner.plan.sentence import PURCHASE_WORDS, machine_words
+from planner.plan.whole_run import WholeRun, whole_run
+from planner.plan.words import place_of_offer
+from planner.throughput.estimate import StepEstimate
+from planner.units import GIB, UNKNOWN, Interval, format_bytes, format_duration, format_rate
 
 _PART_COLUMNS = (Column("part"), Column("ms", "right"), Column("share", "right"))
 _CLASS_COLUMNS = (
@@ -43,6 +45,7 @@ _BESIDE_COLUMNS = (
 _LEVER_COLUMNS = (
     Column("lever", width=34, least=16),
     Column("time", "right"),
+    Column("factor", "right"),
     Column("cost", "right"),
     Column("memory", "right"),
     Column("note", width=200, least=24),
@@ -66,26 +69,35 @@ def run(arguments: argparse.Namespace) -> int:
     choice = pick(ranked, world.providers(), arguments.on, arguments.row, by_machine=by_machine)
     machine = choice.candidate.machine
     explanation = explain(experiment, machine, world.local.machine, ranked.competition.knowledge)
-    row = _estimate(choice, now)
+    runs = _runs(experiment, choice, explanation, now)
     if arguments.output == "json":
-        json.dump(_record(experiment, choice, explanation, row), sys.stdout, indent=1, allow_nan=False)
+        json.dump(_record(experiment, choice, explanation, runs), sys.stdout, indent=1, allow_nan=False)
         sys.stdout.write("\n")
     else:
-        costs = [] if row is None else [_cost_line(row, currency), *currency.rate(now)]
-        sys.stdout.write("\n".join(_lines(experiment, choice, explanation, costs, arguments.output)) + "\n")
+        lines = _lines(experiment, choice, explanation, runs, currency, arguments.output, now)
+        sys.stdout.write("\n".join(lines) + "\n")
     return 0 if explanation.step.fits else NothingFitsError.exit_code
 
 
-def _estimate(choice: Choice, now: datetime) -> Estimate | None:
-    """The row as the plan writes it out; None for a machine that has none."""
-    if choice.row is None or choice.rank is None:
-        return None
-    return ranked_estimate(choice.row, choice.rank, on_front=False, now=now)
+class _Runs(NamedTuple):
+    """The whole run as asked for, and with each of the explanation's levers; None where it does not fit."""
+
+    asked: WholeRun | None
+    levers: tuple[WholeRun | None, ...]
 
 
-def _record(experiment: Experiment, choice: Choice, explanation: Explanation, row: Estimate | None) -> dict[str, Any]:
+def _runs(experiment: Experiment, choice: Choice, explanation: Explanation, now: datetime) -> _Runs:
+    def run_of(changed: Experiment, step: StepEstimate) -> WholeRun | None:
+        return whole_run(changed, choice.candidate, choice.offer, step, now.date())
+
+    levers = tuple(run_of(lever.experiment, lever.estimate) for lever in explanation.levers)
+    return _Runs(run_of(experiment, explanation.step), levers)
+
+
+def _record(experiment: Experiment, choice: Choice, explanation: Explanation, runs: _Runs) -> dict[str, Any]:
     step = explanation.step
     parts = step.parts
+    run = runs.asked
     return {
         "schema_version": SCHEMA_VERSION,
         "experiment": experiment_record(experiment),
@@ -95,8 +107,11 @@ def _record(experiment: Experiment, choice: Choice, explanation: Explanation, ro
         "step": None if parts is None else {**parts._asdict(), "total_s": parts.total_s},
         "bound_by": step.bound_by,
         "samples_per_s": step.samples_per_s._asdict() if step.samples_per_s else None,
-        "cost_usd": row.cost_usd._asdict() if row and row.cost_usd else None,
-        "usd_per_hour": row.usd_per_hour if row else None,
+        "time_s": interval_record(run.time_s) if run else None,
+        "cost_usd": interval_record(run.cost_usd) if run and run.cost_usd else None,
+        "cost_complete": choice.candidate.tariff.complete,
+        "usd_per_hour": choice.candidate.usd_per_hour(choice.offer),
+        "price_as_of": _price_as_of(choice),
         "mfu": step.mfu,
         "memory_gib": {
             "required": None if step.memory_required_bytes is None else step.memory_required_bytes / GIB,
@@ -116,8 +131,10 @@ def _record(experiment: Experiment, choice: Choice, explanation: Explanation, ro
                 "cost_factor": lever.time_factor,  # the same machine at the same hourly price
                 "memory_factor": lever.memory_factor,
                 "note": lever.note,
+                "time_s": interval_record(changed.time_s) if changed else None,
+                "cost_usd": interval_record(changed.cost_usd) if changed and changed.cost_usd else None,
             }
-            for lever in explanation.levers
+            for lever, changed in zip(explanation.levers, runs.levers, strict=True)
         ],
         "stages": [stage._asdict() for stage in explanation.stages],
     }
@@ -130,8 +147,9 @@ def _machine_record(choice: Choice) -> dict[str, Any]:
         "place": candidate.place,
         "provider": candidate.provider,
         "instance_type": candidate.instance_type,
-        "region": choice.row.offer.region if choice.row and choice.row.offer else None,
-        "purchase": choice.row.offer.purchase if choice.row and choice.row.offer else None,
+        "region": choice.offer.region if choice.offer else None,
+        "zone": choice.offer.zone if choice.offer else None,
+        "purchase": candidate.purchase(choice.offer),
         "accelerator": machine.accelerator.key,
         "num_gpus": machine.num_gpus,
         "num_nodes": machine.num_nodes,
@@ -141,43 +159,71 @@ def _machine_record(choice: Choice) -> dict[str, Any]:
 
 
 def _lines(
-    experiment: Experiment, choice: Choice, explanation: Explanation, costs: list[str], output: str
+    experiment: Experiment,
+    choice: Choice,
+    explanation: Explanation,
+    runs: _Runs,
+    currency: Currency,
+    output: str,
+    now: datetime,
 ) -> list[str]:
     color = use_color() and output == "table"
     width = 10_000 if output == "markdown" else terminal_width()
     lines = [styled(line, "bold", color) for line in wrapped(describe(experiment), width)]
-    lines += [line for text in (*_machine_lines(choice, explanation), *costs) for line in wrapped(text, width)]
+    facts = (_name_line(choice), *_run_lines(choice, runs.asked, currency, now), *_step_lines(choice, explanation))
+    lines += [line for text in facts for line in wrapped(text, width)]
     if choice.candidate.blocked:
         blocked = f"Not ranked: {choice.candidate.blocked}"
         lines += [styled(line, "warn", color) for line in wrapped(blocked, width)]
-    for title, columns, cells in _tables(explanation):
+    for title, columns, cells in _tables(explanation, runs, currency):
         if cells:
             table = markdown(columns, cells) if output == "markdown" else render(columns, cells, color=color)
             lines += ["", styled(title, "bold", color), *table]
     return lines
 
 
-def _cost_line(row: Estimate, currency: Currency) -> str:
-    """What the run costs there, at what an hour, and of which day the price is."""
-    hourly = f"{currency.show(row.usd_per_hour)} an hour"
-    cost = row.cost_usd
-    text = hourly if cost is None else f"{currency.show(cost.p50)} a run ({_range(cost, currency)}) at {hourly}"
-    if "cost_incomplete" in row.flags:
+def _name_line(choice: Choice) -> str:
+    """The machine, where it is and how it is had; that it is nobody's, where it is."""
+    candidate, offer = choice.candidate, choice.offer
+    name = f"{candidate.name}: {machine_words(candidate)}"
+    if offer is not None:
+        place = place_of_offer(offer.region, offer.zone)
+        return f"{name}, {candidate.provider} {place}, {PURCHASE_WORDS.get(offer.purchase, offer.purchase)}"
+    if candidate.free_tier is not None:
+        return f"{name}, free at {candidate.provider}"
+    return f"{name}, a machine to buy: neither rented out nor yours" if candidate.hypothetical else name
+
+
+def _run_lines(choice: Choice, run: WholeRun | None, currency: Currency, now: datetime) -> list[str]:
+    """What the whole run takes and costs there, at what an hour, of which day the price is, and whose rate is used."""
+    if run is None:
+        return []
+    hourly = choice.candidate.usd_per_hour(choice.offer)
+    text = f"{format_duration(run.time_s.p50)} ({_range(run.time_s, format_duration)})"
+    if run.cost_usd is None or hourly is None:
+        return [f"{text} a run; no price of it is known"]
+    cost = f"{currency.show(run.cost_usd.p50)} a run ({_range(run.cost_usd, currency.show)})"
+    text += f", {cost} at {currency.show(hourly)} an hour"
+    if not choice.candidate.tariff.complete:
         text += ", and what nobody knows the price of"
-    return text + (f"; price seen {row.price_as_of}" if row.price_as_of else "")
+    seen = _price_as_of(choice)
+    return [text + (f"; price seen {seen}" if seen else ""), *currency.rate(now)]
 
 
-def _range(cost: Interval, currency: Currency) -> str:
-    return f"{currency.show(cost.p10)}–{currency.show(cost.p90)}"
+def _price_as_of(choice: Choice) -> str | None:
+    return choice.offer.price_as_of if choice.offer else choice.candidate.tariff.price_as_of
 
 
-def _machine_lines(choice: Choice, explanation: Explanation) -> list[str]:
+def _range(value: Interval, show: Callable[[float | None], str]) -> str:
+    return f"{show(value.p10)}–{show(value.p90)}"
+
+
+def _step_lines(choice: Choice, explanation: Explanation) -> list[str]:
     step = explanation.step
     machine = choice.candidate.machine
     needs = f"needs {format_bytes(step.memory_required_bytes)} of {format_bytes(step.memory_available_bytes)} a device"
-    name = f"{choice.candidate.name}: {machine_words(choice.candidate)}"
     if step.parts is None or step.samples_per_s is None:
-        return [name, f"does not fit: {step.reason or needs}"]
+        return [f"does not fit: {f'{step.reason}; {needs}' if step.reason else needs}"]
     p10, p50, p90 = (format_rate(rate) for rate in step.samples_per_s)
     copies = step.global_batch_size // (step.batch_size_per_gpu * step.grad_accum_steps)
     over = (
@@ -186,7 +232,6 @@ def _machine_lines(choice: Choice, explanation: Explanation) -> list[str]:
     batch = f"{step.batch_size_per_gpu:,} a device x {step.grad_accum_steps} passes x {over}"
     mfu = UNKNOWN if step.mfu is None else f"{step.mfu:.0%}"
     lines = [
-        name,
         f"{p50} samples/s ({p10}–{p90}), bound by {step.bound_by}, {step.global_batch_size:,} a step ({batch})",
         f"{needs}; MFU {mfu}; evidence: {step.evidence.replace('_', ' ')}",
     ]
@@ -196,7 +241,9 @@ def _machine_lines(choice: Choice, explanation: Explanation) -> list[str]:
     return lines
 
 
-def _tables(explanation: Explanation) -> list[tuple[str, tuple[Column, ...], list[list[str]]]]:
+def _tables(
+    explanation: Explanation, runs: _Runs, currency: Currency
+) -> list[tuple[str, tuple[Column, ...], list[list[str]]]]:
     """(title, columns, cells) of each table, empty ones included."""
     return [
         ("One step", _PART_COLUMNS, _part_cells(explanation)),
@@ -207,7 +254,7 @@ def _tables(explanation: Explanation) -> list[tuple[str, tuple[Column, ...], lis
             (Column("specification"), Column("time", "right")),
             [[row.spec, f"{row.time_change:+.1%}"] for row in explanation.sensitivity],
         ),
-        ("Levers", _LEVER_COLUMNS, _lever_cells(explanation)),
+        (_lever_title(runs.asked, currency), _LEVER_COLUMNS, _lever_cells(explanation, runs, currency)),
         (
             "Around training",
             (Column("stage"), Column("amount", "right"), Column("unit"), Column("note", width=200, least=24)),
@@ -239,10 +286,25 @@ def _beside_cells(explanation: Explanation) -> list[list[str]]:
     ]
 
 
-def _lever_cells(explanation: Explanation) -> list[list[str]]:
+def _lever_title(run: WholeRun | None, currency: Currency) -> str:
+    """What the factors are factors of."""
+    if run is None:
+        return "Levers: the whole run with each"
+    cost = "" if run.cost_usd is None else f" and {currency.show(run.cost_usd.p50)}"
+    return f"Levers: the whole run with each, against {format_duration(run.time_s.p50)}{cost}"
+
+
+def _lever_cells(explanation: Explanation, runs: _Runs, currency: Currency) -> list[list[str]]:
     return [
-        [lever.name, _factor(lever.time_factor), _factor(lever.time_factor), _factor(lever.memory_factor), lever.note]
-        for lever in explanation.levers
+        [
+            lever.name,
+            UNKNOWN if run is None else format_duration(run.time_s.p50),
+            _factor(lever.time_factor),
+            UNKNOWN if run is None or run.cost_usd is None else currency.show(run.cost_usd.p50),
+            _factor(lever.memory_factor),
+            lever.note,
+        ]
+        for lever, run in zip(explanation.levers, runs.levers, strict=True)
     ]
 
 

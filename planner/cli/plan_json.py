@@ -113,11 +113,11 @@ def estimate_record(row: Estimate) -> dict[str, Any]:
         "batch_size_per_gpu": row.batch_size_per_gpu,
         "grad_accum_steps": row.grad_accum_steps,
         "global_batch_size": row.global_batch_size,
-        "step_time_s": _interval(row.step_time_s),
-        "samples_per_s": _interval(row.samples_per_s),
-        "time_s": _interval(row.time_s),
+        "step_time_s": interval_record(row.step_time_s),
+        "samples_per_s": interval_record(row.samples_per_s),
+        "time_s": interval_record(row.time_s),
         "finish_at": row.finish_at.isoformat(timespec="seconds") if row.finish_at else None,
-        "cost_usd": _interval(row.cost_usd),
+        "cost_usd": interval_record(row.cost_usd),
         "usd_per_hour": row.usd_per_hour,
         "cost_parts": [_cost_part(part) for part in row.cost_parts],
         "time_parts": [part._asdict() for part in row.time_parts],
@@ -141,10 +141,10 @@ def _cost_part(part: CostPart) -> dict[str, Any]:
 
 
 def _spot(terms: SpotTerms) -> dict[str, Any]:
-    return {**terms._asdict(), "per_hour": _interval(terms.per_hour)}
+    return {**terms._asdict(), "per_hour": interval_record(terms.per_hour)}
 
 
-def _interval(value: Interval | None) -> dict[str, float | None]:
+def interval_record(value: Interval | None) -> dict[str, float | None]:
     if value is None:
         return {"p10": None, "p50": None, "p90": None}
     return value._asdict()

@@ -17,11 +17,15 @@ PURCHASES = ("on_demand", "spot", "reserved", "savings_plan", "capacity_block")
 
 
 class Choice(NamedTuple):
-    """A machine chosen, with its ranked row and its rank among all offers; both are None where it has none."""
+    """A machine chosen, with its ranked row and its rank among all offers; both are None where it has none.
+
+    ``offer`` is how it is paid for: the row's, or the one that was refused.
+    """
 
     candidate: Candidate
     row: Row | None
     rank: int | None = None
+    offer: Offer | None = None
 
 
 class _Instance(NamedTuple):
@@ -69,7 +73,7 @@ def pick(
 
 def _ranked(answer: Answer, index: int) -> Choice:
     row = answer.ranking.rows[index]
-    return Choice(row.setting.candidate, row, index + 1)
+    return Choice(row.setting.candidate, row, index + 1, row.offer)
 
 
 def find(answer: Answer, estimate: Estimate) -> Choice | None:
@@ -79,7 +83,7 @@ def find(answer: Answer, estimate: Estimate) -> Choice | None:
             return _ranked(answer, index)
     for refusal in answer.ranking.refusals:
         if _is_of(estimate, refusal.candidate, refusal.offer):
-            return Choice(refusal.candidate, None)
+            return Choice(refusal.candidate, None, offer=refusal.offer)
     return None
 
 
@@ -93,10 +97,15 @@ def _is_of(estimate: Estimate, candidate: Candidate, offer: Offer | None) -> boo
 
 def _on(answer: Answer, providers: tuple[str, ...], text: str) -> Choice:
     instance = _instance(text, providers)
-    for wanted in (instance,) if instance is not None else _readings(answer, text):
-        found = _best(answer, wanted)
-        if found is not None:
-            return found
+
+    def readings() -> Iterator[_Wanted]:
+        return iter([instance]) if instance is not None else _readings(answer, text)
+
+    for to_be_had in (True, False):
+        for wanted in readings():
+            found = _best(answer, wanted, to_be_had=to_be_had)
+            if found is not None:
+                return found
     if instance is not None:
         raise InputError(
             f"no price of {text!r} is known here; gpuplanner estimate --where {instance.provider} lists what is"
@@ -108,14 +117,15 @@ class _Wanted(Protocol):
     def matches(self, candidate: Candidate, offer: Offer | None) -> bool: ...
 
 
-def _best(answer: Answer, wanted: _Wanted) -> Choice | None:
-    """The best-ranked row that is wanted, else a machine that was refused, else None."""
+def _best(answer: Answer, wanted: _Wanted, *, to_be_had: bool) -> Choice | None:
+    """The best-ranked row that is wanted, else a machine on which it does not fit; unless ``to_be_had``, else one
+    that nobody can have (no longer lent, its price too old)."""
     for index, row in enumerate(answer.ranking.rows):
         if wanted.matches(row.setting.candidate, row.offer):
             return _ranked(answer, index)
     for refusal in answer.ranking.refusals:
-        if wanted.matches(refusal.candidate, refusal.offer):
-            return Choice(refusal.candidate, None)
+        if (refusal.step is not None or not to_be_had) and wanted.matches(refusal.candidate, refusal.offer):
+            return Choice(refusal.candidate, None, offer=refusal.offer)
     return None
 
 
@@ -125,10 +135,13 @@ def _readings(answer: Answer, text: str) -> Iterator[_Wanted]:
     if place is not None:
         yield place
         return
-    yield _Name(_folded(text))
+    name = _Name(_folded(text))
+    yield name
     try:
         selection = parse_selection(text)
     except UnknownNameError as error:
+        if _best(answer, name, to_be_had=False) is not None:
+            return
         near = near_misses(text, _names(answer))
         suggestions = tuple(dict.fromkeys((*near, *error.suggestions)))[:3]
         raise UnknownNameError("accelerator or machine", text, suggestions) from error

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from planner.units import format_duration
 from tests.cli.conftest import Run
 
 RESNET = ("explain", "-m", "resnet50", "-e", "90")
@@ -183,3 +184,59 @@ def test_a_place_names_its_best_machine(run: Run) -> None:
 
 def test_a_machine_without_a_rank_says_so(run: Run) -> None:
     assert "Not ranked: " in run(*RESNET, "--on", "K80:1").out
+
+
+def test_it_begins_with_what_the_run_takes_and_costs_and_where_it_is_had(run: Run) -> None:
+    on = ("--on", "aws:p4de.24xlarge@eu-central-1:spot")
+    record = _record(run, *on)
+    rows = run("estimate", *RESNET[1:], "-o", "json", "-n", "0").record["estimates"]
+    row = next(
+        row
+        for row in rows
+        if (row["instance_type"], row["region"], row["purchase"]) == ("p4de.24xlarge", "eu-central-1", "spot")
+    )
+    for key in ("time_s", "cost_usd", "usd_per_hour", "price_as_of"):
+        assert record[key] == row[key]
+    assert (record["machine"]["region"], record["machine"]["purchase"]) == ("eu-central-1", "spot")
+    name, figures = run(*RESNET, *on).out.splitlines()[1:3]
+    assert "aws eu-central-1, spot" in name
+    assert figures.startswith(f"{format_duration(row['time_s']['p50'])} ({format_duration(row['time_s']['p10'])}–")
+    assert f"${row['cost_usd']['p50']:.2f} a run" in figures
+    assert f"${row['usd_per_hour']:.2f} an hour" in figures
+
+
+def test_a_lever_says_what_the_whole_run_would_take_and_cost(run: Run) -> None:
+    on = ("--on", "aws:p4d.24xlarge@us-east-1:on-demand")
+    record = _record(run, *on)
+    lever = next(lever for lever in record["levers"] if lever["name"] == "gradient checkpointing")
+    changed = run(*RESNET, *on, "--grad-ckpt", "-o", "json").record
+    assert lever["time_s"] == changed["time_s"]
+    assert lever["cost_usd"] == changed["cost_usd"]
+    assert changed["time_s"]["p50"] > record["time_s"]["p50"]
+    assert f"against {format_duration(record['time_s']['p50'])}" in run(*RESNET, *on).out
+
+
+def test_what_does_not_fit_says_how_much_is_missing_and_what_a_lever_would_take(run: Run) -> None:
+    arguments = ("explain", "-m", "llama-3-8b", "--tokens", "1M", "--lora-rank", "16", "--on", "L4:1")
+    record = run(*arguments, "-o", "json").record
+    assert (record["fits"], record["time_s"], record["cost_usd"]) == (False, None, None)
+    assert f"needs {record['memory_gib']['required']:.1f} GiB of {record['memory_gib']['available']:.1f} GiB" in (
+        run(*arguments).out
+    )
+    lever = next(lever for lever in record["levers"] if lever["name"] == "gradient checkpointing")
+    assert lever["time_s"]["p50"] > 0
+
+
+def test_a_machine_that_nobody_rents_out_is_said_to_be_one(run: Run) -> None:
+    said = run(*RESNET, "--on", "RTX 2080 Ti").out
+    assert "neither rented out nor yours" in said
+    assert "no price of it is known" in said
+    record = _record(run, "--on", "RTX 2080 Ti")
+    assert (record["cost_usd"], record["usd_per_hour"]) == (None, None)
+    assert record["time_s"]["p50"] > 0
+
+
+def test_a_notebook_that_is_no_longer_lent_gives_way_to_what_can_be_had(run: Run) -> None:
+    """Kaggle's P100 was retired on 2026-09-15; GCP's are rented out, two at least at this test's prices."""
+    machine = _record(run, "--on", "P100")["machine"]
+    assert (machine["provider"], machine["accelerator"][:4]) == ("gcp", "P100")

@@ -1,0 +1,35 @@
+"""The whole run on one machine: what it takes and costs, for the row that is explained and for every lever on it."""
+
+import math
+from datetime import date
+from typing import NamedTuple
+
+from planner.experiment.experiment import Experiment
+from planner.plan.candidates import Candidate
+from planner.plan.search import Setting
+from planner.plan.timeline import timeline
+from planner.throughput.estimate import StepEstimate
+from planner.units import Interval
+from pricing.offer import Offer
+
+
+class WholeRun(NamedTuple):
+    """Seconds and USD from start to finish; ``cost_usd`` is None where no part of it is known."""
+
+    time_s: Interval
+    cost_usd: Interval | None
+
+
+def whole_run(
+    experiment: Experiment, candidate: Candidate, offer: Offer | None, step: StepEstimate, today: date
+) -> WholeRun | None:
+    """The run at the pace of ``step``; None where it does not fit or would never end."""
+    if not step.fits or step.parts is None or step.samples_per_s is None:
+        return None
+    line = timeline(experiment, candidate.machine, step, rented=candidate.provider is not None)
+    setting = Setting(candidate, step, line)
+    time_s = setting.time_s(offer)
+    if not math.isfinite(time_s.p50):
+        return None
+    priced = candidate.usd_per_hour(offer) is not None
+    return WholeRun(time_s, setting.cost_usd(offer, today) if priced else None)
