@@ -151,6 +151,8 @@ def _check_kind(request: ExperimentRequest, workload: Workload) -> None:
         raise InputError(f"--lora-rank is for transformers; {workload.name} is none")
     if request.four_bit_weights and request.lora_rank is None:
         raise InputError("--load-in-4bit is for frozen weights: it needs --lora-rank")
+    if request.compiled and request.tuned:
+        raise InputError("--tuned is what vendors' scripts reach, which compile nothing: give it or --compile")
     if request.dataset is None:
         return
     data = dataset(request.dataset)

@@ -138,7 +138,7 @@ def _speed_levers(experiment: Experiment) -> Iterator[tuple[str, str, Experiment
         yield "channels_last", "one line of code", experiment._replace(channels_last=True)
     if not experiment.compiled:
         yield "torch.compile", "fuses elementwise work; minutes to compile", experiment._replace(compiled=True)
-    yield "tuned", "what the vendor's scripts reach", experiment._replace(tuned=True)
+    yield "tuned", "what the vendor's scripts reach", experiment._replace(tuned=True, compiled=False)
 
 
 def _rate(estimate: StepEstimate) -> float:

@@ -68,6 +68,10 @@ class TestDefaults:
         assert (experiment.zero_stage, experiment.workers) == (2, 0)
         assert experiment.grad_accum_steps == 4
 
+    def test_a_vendor_script_is_not_compiled_as_well(self) -> None:
+        with pytest.raises(InputError, match="give it or --compile"):
+            resolved(compiled=True, tuned=True)
+
     def test_what_a_model_has_no_use_for_is_refused(self) -> None:
         with pytest.raises(InputError, match="--lora-rank is for transformers"):
             resolved(lora_rank=8)

@@ -50,6 +50,8 @@ def test_software_levels_are_offered_until_they_are_used() -> None:
     assert {"amp", "channels_last", "torch.compile", "tuned"} <= plain
     used = {lever.name for lever in levers(experiment(tuned=True), machine(A100))}
     assert not used & {"channels_last", "torch.compile", "tuned"}
+    compiled = {lever.name: lever.experiment for lever in levers(experiment(compiled=True), machine(A100))}
+    assert (compiled["tuned"].tuned, compiled["tuned"].compiled) == (True, False)
 
 
 def test_four_bit_weights_are_a_lever_of_adapters_only() -> None:
