@@ -19,7 +19,7 @@ _EPILOG = """\
 examples:
   gpuplanner estimate -m resnet50 -e 90 --record
   gpuplanner record --samples-per-s 804            the last forecast's first row
-  gpuplanner record 7 --on RTX3090 --time 31h --cost 12.40
+  gpuplanner record 7 --on RTX3090:1 --time 31h --cost 12.40
   gpuplanner record --on 3 --log train.log
   gpuplanner profile -o json -- python train.py 2> report.json; gpuplanner record --report report.json
 """
@@ -28,7 +28,7 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument("forecast", nargs="?", type=whole, metavar="NUMBER", help="which forecast (the last one)")
-    parser.add_argument("--on", metavar="ROW", help="its row: rank, machine or accelerator (the first one)")
+    parser.add_argument("--on", metavar="ROW", help="its row: rank, machine or GPU, 'A100:8' (the recommended)")
     parser.add_argument("--samples-per-s", type=positive, metavar="N", help="samples a second, the whole job's")
     parser.add_argument("--step-time", type=positive, metavar="S", help="seconds an optimizer step took")
     parser.add_argument("--time", metavar="DURATION", help="how long all of it took: 31h, 2d4h")
@@ -45,6 +45,11 @@ def run(arguments: argparse.Namespace) -> int:
     time_s = parse_duration(arguments.time) if arguments.time is not None else None
     outcome = outcome_now(datetime.now().astimezone(), source, samples_per_s, time_s, arguments.cost)
     add_outcome(path, entry, outcome)
+    if samples_per_s is not None and not _likely(samples_per_s, entry.row.samples_per_s):
+        sys.stderr.write(
+            f"gpuplanner: {format_rate(samples_per_s)} samples/s is far outside the forecast for {entry.row.words}, "
+            "and every estimate learns from it: if another machine ran it, record it again for that one (--on)\n"
+        )
     if arguments.output == "json":
         json.dump(
             {"schema_version": 1, "forecast": entry.forecast_id, "rank": entry.row.rank, **outcome._asdict()},
@@ -114,6 +119,12 @@ def _rate_of_report(path: Path, batch: float) -> float:
         raise InputError(f"the report {path} cannot be read: {error.strerror or error}") from error
     except (StopIteration, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} is no report of gpuplanner profile -o json -- COMMAND that tells a rate") from error
+
+
+def _likely(samples_per_s: float, forecast: tuple[float, float, float]) -> bool:
+    """Whether a rate is within twice the way from the forecast's P50 to its P10 or P90, on a logarithmic scale."""
+    low, middle, high = forecast
+    return low**2 / middle <= samples_per_s <= high**2 / middle
 
 
 def _words(forecast: tuple[float, float, float]) -> str:

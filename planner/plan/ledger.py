@@ -189,11 +189,15 @@ def find_entry(entries: Iterable[Entry], forecast_id: int | None, words: str | N
         raise InputError(f"there is no forecast {number}; the last one is {known[-1].forecast_id}")
     if words is None:
         return next((entry for entry in rows if entry.recommended), rows[0])
-    folded = words.casefold()
-    for entry in rows:
-        row = entry.row
-        if folded in (str(row.rank), row.words.casefold(), row.accelerator.casefold(), _counted(row)):
-            return entry
+    named = [entry for entry in rows if words.casefold() in _names(entry.row)]
+    if len({(entry.row.num_gpus, entry.row.num_nodes) for entry in named}) > 1:
+        choices = ", ".join(f"{entry.row.rank} ({entry.row.words})" for entry in named[:4])
+        raise InputError(
+            f"{words!r} is {len(named)} rows of forecast {number} with different numbers of GPUs: "
+            f"--on {named[0].row.rank} or {words + ':1'!r} says which of {choices}"
+        )
+    if named:
+        return named[0]
     choices = ", ".join(f"{entry.row.rank} ({entry.row.words})" for entry in rows[:4])
     more = f" and {len(rows) - 4} more" if len(rows) > 4 else ""
     raise InputError(
@@ -202,8 +206,10 @@ def find_entry(entries: Iterable[Entry], forecast_id: int | None, words: str | N
     )
 
 
-def _counted(row: ForecastRow) -> str:
-    return f"{row.accelerator}:{row.num_gpus:g}".casefold()
+def _names(row: ForecastRow) -> tuple[str, ...]:
+    """What people call a row: its rank, its words, the accelerator with or without how many."""
+    accelerator = row.accelerator.casefold()
+    return str(row.rank), row.words.casefold(), accelerator, f"{accelerator}:{row.num_gpus:g}"
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -11,7 +11,7 @@ from planner.hardware.presets import machine_from_spec
 from planner.hardware.profile import TrainingRun
 from planner.plan.ledger import Entry
 from planner.throughput.backtest import reference_of
-from planner.throughput.evidence import Knowledge, Reference, shipped_knowledge
+from planner.throughput.evidence import Reference, shipped_knowledge
 from planner.throughput.measured import workload_of
 from planner.throughput.measurement import Measurement, Software
 from planner.units import Interval
@@ -75,10 +75,9 @@ def scores(found: Sequence[Checked]) -> list[Score]:
     return result
 
 
-def taught_by(entries: Iterable[Entry], knowledge: Knowledge) -> Knowledge:
-    """What is known with the rates that runs elsewhere really had."""
-    references = [reference for reference in map(_reference, entries) if reference is not None]
-    return knowledge.with_references(references) if references else knowledge
+def references_of(entries: Iterable[Entry]) -> list[Reference]:
+    """What the rates that runs elsewhere really had teach."""
+    return [reference for reference in map(_reference, entries) if reference is not None]
 
 
 def runs_here(entries: Iterable[Entry]) -> tuple[TrainingRun, ...]:

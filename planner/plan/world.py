@@ -14,7 +14,7 @@ from planner.hardware.presets import machine_from_spec, presets
 from planner.hardware.selection import Selection, parse_selection
 from planner.plan.candidates import Candidate
 from planner.plan.clouds import CloudQuestion, cloud_candidates
-from planner.plan.config import Config, OwnershipTerms, OwnMachine, load_config
+from planner.plan.config import Config, OwnershipTerms, OwnMachine, check_providers, load_config
 from planner.plan.electricity import ElectricityPrice, electricity_price
 from planner.plan.extras import tariffs
 from planner.plan.free_tier import free_candidate
@@ -73,12 +73,15 @@ def open_world(local: FoundMachine, store: Path | None = None, ledger: Path | No
         catalog = open_catalog(store=store)
     except PricingError as error:
         raise DataError(str(error)) from error
+    if config.discounts or config.credits_usd:
+        check_providers(config, catalog.providers())
     return World(catalog, local, config, ledger if ledger is not None and ledger.is_file() else None)
 
 
 def gather(experiment: Experiment, question: Question, world: World, now: datetime) -> Competition:
     """Everyone who may run the experiment under the question. Raises InputError for an unknown name in it."""
     where = resolve_where(question.where, world.providers())
+    knowledge, taught = _knowledge(question, experiment, world)
     selection = parse_selection(question.gpus) if question.gpus is not None else None
     electricity = electricity_of(question, world.config)
     hour_value = _hour_value(question, world.config)
@@ -95,11 +98,17 @@ def gather(experiment: Experiment, question: Question, world: World, now: dateti
     return Competition(
         candidates=candidates,
         limits=question.limits._replace(hour_value_usd=hour_value),
-        knowledge=_knowledge(question, experiment, world),
-        named=Named(where.named, selection, government=any("gov" in region for region in question.regions)),
+        knowledge=knowledge,
+        named=Named(
+            where.named,
+            selection,
+            government=any("gov" in region for region in question.regions),
+            regions=bool(question.regions),
+        ),
         assumptions=(
             *(selection.assumptions if selection else ()),
             *world.local.notes,
+            *taught,
             f"electricity {electricity.usd_per_kwh:g} USD/kWh, {electricity.words} (--country, --electricity-price)",
             *_ownership_assumptions(candidates, world.config.ownership),
             *_cloud_assumptions(where, question, world.config.idle_minutes),
@@ -111,30 +120,34 @@ def gather(experiment: Experiment, question: Question, world: World, now: dateti
     )
 
 
-def _knowledge(question: Question, experiment: Experiment, world: World) -> Knowledge:
+def _knowledge(question: Question, experiment: Experiment, world: World) -> tuple[Knowledge, list[str]]:
     """What ships, what the user measured, how recorded forecasts ended, and what the profile of this machine says.
 
-    Raises InputError.
+    With it what is to be said of the forecasts. Raises InputError.
     """
     knowledge, local = shipped_knowledge(), world.local
+    taught: list[str] = []
     if question.measured:
         from planner.throughput.own_measurements import knowledge_with
 
         knowledge = knowledge_with(question.measured, experiment)
     if world.ledger is not None:
         from planner.plan.ledger import read_ledger
-        from planner.plan.ledger_score import runs_here, taught_by
+        from planner.plan.ledger_score import references_of, runs_here
 
         entries = read_ledger(world.ledger)
-        knowledge = taught_by(entries, knowledge)
+        if references := references_of(entries):
+            knowledge = knowledge.with_references(references)
+            told = counted(len(references), "outcome")
+            taught.append(f"{told} of recorded forecasts moved what is estimated (gpuplanner ledger)")
         if local.profile is not None:
             runs = (*local.profile.runs, *runs_here(entries))
             local = local._replace(profile=local.profile._replace(runs=runs))
     if local.profile is None:
-        return knowledge
+        return knowledge, taught
     from planner.throughput.measured import knowledge_with_profile
 
-    return knowledge_with_profile(knowledge, local.profile, local.machine, experiment)
+    return knowledge_with_profile(knowledge, local.profile, local.machine, experiment), taught
 
 
 def _affordable(candidates: Iterable[Candidate], dearest_usd: float | None) -> tuple[list[Candidate], int]:

@@ -38,6 +38,17 @@ def test_what_happened_is_held_against_the_forecast(run: Run, forecast: str) -> 
     assert score["median_error"] == pytest.approx(0.1)
 
 
+def test_a_rate_far_outside_the_forecast_is_kept_and_warned_of(run: Run, forecast: str) -> None:
+    (entry, *_) = run("ledger", "-o", "json").record["entries"]
+    interval = entry["samples_per_s"]
+    told = run("record", "--on", str(entry["rank"]), "--samples-per-s", str(interval["p90"]))
+    assert (told.code, told.err) == (0, "")
+    told = run("record", "--on", str(entry["rank"]), "--samples-per-s", str(interval["p50"] / 4))
+    assert told.code == 0
+    assert "far outside the forecast" in told.err
+    assert "--on" in told.err
+
+
 def test_rates_from_a_step_a_log_and_a_report(run: Run, forecast: str, tmp_path: Path) -> None:
     row = run("record", "--step-time", "0.5", "-o", "json").record
     entry = next(one for one in run("ledger", "-o", "json").record["entries"] if one["rank"] == row["rank"])

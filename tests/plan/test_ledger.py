@@ -25,7 +25,7 @@ from planner.plan.ledger import (
     read_ledger,
     record_plan,
 )
-from planner.plan.ledger_score import checks, runs_here, scores, taught_by
+from planner.plan.ledger_score import checks, references_of, runs_here, scores
 from planner.plan.planning import make_plan
 from planner.plan.question import Question
 from planner.plan.world import World, open_world
@@ -141,6 +141,14 @@ def test_a_row_goes_by_rank_machine_or_accelerator(words: str) -> None:
     assert find_entry([entry(800, None)], None, words).row.words == "desk"
 
 
+def test_an_accelerator_that_stands_in_several_rows_is_asked_back() -> None:
+    four = entry(3200, None, rank=1, words="4x desk", num_gpus=4.0)
+    one = entry(800, None, rank=2, words="desk")
+    with pytest.raises(InputError, match=r"--on 1 or 'RTX3090:1' says which of 1 \(4x desk\), 2 \(desk\)"):
+        find_entry([four, one], None, "RTX3090")
+    assert find_entry([four, one], None, "RTX3090:1") == one
+
+
 def test_an_unreadable_file_is_said(tmp_path: Path) -> None:
     (tmp_path / "ledger.jsonl").write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match="cannot be read"):
@@ -165,7 +173,7 @@ def test_outcomes_move_the_next_forecast_towards_them() -> None:
     model = StepModel(RESNET50._replace(batch_size_per_gpu=64))
     before = model.estimate(machine).samples_per_s
     assert before is not None
-    taught = taught_by([entry(before.p50, 0.6 * before.p50)], shipped_knowledge())
+    taught = shipped_knowledge().with_references(references_of([entry(before.p50, 0.6 * before.p50)]))
     after = StepModel(RESNET50._replace(batch_size_per_gpu=64), taught).estimate(machine).samples_per_s
     assert after is not None
     assert 0.6 * before.p50 < after.p50 < 0.95 * before.p50
@@ -175,8 +183,17 @@ def test_outcomes_move_the_next_forecast_towards_them() -> None:
     "row", [{"num_gpus": 0.0, "is_this_machine": True}, {"num_nodes": 4}, {"accelerator": "no such thing"}]
 )
 def test_what_says_nothing_of_other_machines_teaches_nothing(row: dict[str, Any]) -> None:
-    knowledge = shipped_knowledge()
-    assert taught_by([entry(800, 400, **row)], knowledge) == knowledge
+    assert references_of([entry(800, 400, **row)]) == []
+
+
+def test_a_plan_says_that_outcomes_moved_it(world: World, path: Path) -> None:
+    question = Question(gpus="A100:1")
+    assert not any("recorded forecasts" in line for line in make_plan(RESNET50, question, world, NOW).assumptions)
+    record_plan(make_plan(RESNET50, question, world, NOW), path)
+    happened = outcome_now(NOW, "said", 900.0, None, None)
+    add_outcome(path, find_entry(read_ledger(path), None, "1"), happened)
+    taught = make_plan(RESNET50, question, world._replace(ledger=path), NOW)
+    assert "1 outcome of recorded forecasts moved what is estimated (gpuplanner ledger)" in taught.assumptions
 
 
 def test_outcomes_of_this_machines_cpu_are_runs_of_its_profile() -> None:
