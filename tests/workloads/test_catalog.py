@@ -44,6 +44,7 @@ from planner.workloads.catalog import find_model, load_workload, model_index, no
         ("transformerxlbase", "transformer-xl-base-full-softmax"),
         ("SSD", "ssd300"),
         ("SSD-ResNet34", "ssd300-resnet34"),
+        ("torchvision/ssd300_vgg16", "ssd300-vgg16"),
         ("StyleGAN2-ADA 256x256", "stylegan2-ada-256"),
         ("maskrcnn", "mask-rcnn-r50-fpn"),
         ("stabilityai/stable-diffusion-xl-base-1.0", "stable-diffusion-xl"),

@@ -183,6 +183,13 @@ def test_half_the_channels_are_fewer_than_half_the_arithmetic() -> None:
     assert 1 / 4 < half.forward_flops_per_sample / full.forward_flops_per_sample < 1 / 2
 
 
+def test_ssd_on_vgg16_counts_the_parameters_of_torchvision() -> None:
+    """35,641,826 with 91 classes; ten classes fewer are so many score channels fewer of the six heads."""
+    widths, anchors = (512, 1024, 512, 256, 256, 256), (4, 6, 6, 6, 4, 4)
+    fewer = sum(10 * a * (width * 9 + 1) for width, a in zip(widths, anchors, strict=True))
+    assert load_workload("ssd300-vgg16").parameters == 35_641_826 - fewer
+
+
 def test_ssd_on_resnet34_counts_the_parameters_of_mlperfs_reference() -> None:
     """A ResNet-34 without its last stage and classifier (8,170,304), five extra stages and six pairs of heads."""
     widths, anchors = (256, 512, 512, 256, 256, 256), (4, 6, 6, 6, 4, 4)

@@ -1,4 +1,5 @@
-"""Object detectors: SSD300 with ResNet-50 as NVIDIA's DeepLearningExamples trains it, with ResNet-34 as MLPerf does."""
+"""Object detectors: SSD300 on ResNet-50 as NVIDIA's DeepLearningExamples trains it, on ResNet-34 as MLPerf does, and on
+VGG-16 as torchvision does."""
 
 from __future__ import annotations
 
@@ -20,6 +21,9 @@ SSD_RECIPE = Recipe(
 )
 MLPERF_RECIPE = Recipe(
     "coco", 32, 2048, "sgd", "mlcommons/training single_stage_detector (32 per step); MLPerf v0.7, Google (2,048)"
+)
+VGG_RECIPE = Recipe(
+    "coco", 4, 1024, "sgd", "torchvision references/detection (4 per GPU on 8 GPUs); MLPerf v0.6 (1,024, on ResNet-34)"
 )
 
 
@@ -46,16 +50,41 @@ class SSD300(nn.Module):
         ):
             stride, padding = (2, 1) if index < 3 else (1, 0)
             self.extras.append(nn.Sequential(make(inputs, middle, 1), make(middle, outputs, 3, stride, padding)))
+        self.heads = Heads(widths)
+
+    def forward(self, data: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        maps = [self.features(data)]
+        for stage in self.extras:
+            maps.append(stage(maps[-1]))
+        return self.heads(maps)  # type: ignore[no-any-return]
+
+
+class SSD300VGG(nn.Module):
+    """torchvision's extractor, Liu et al. 2016: VGG-16 with dilated fully connected layers and four extra stages."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from torchvision.models.detection import ssd300_vgg16
+
+        self.features = ssd300_vgg16(weights=None, weights_backbone=None).backbone
+        self.heads = Heads((512, 1024, 512, 256, 256, 256))
+
+    def forward(self, data: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.heads(list(self.features(data).values()))  # type: ignore[no-any-return]
+
+
+class Heads(nn.Module):
+    """Boxes (B, 4, 8732) and class scores (B, 81, 8732) from six maps, a pair of 3 x 3 convolutions each."""
+
+    def __init__(self, widths: tuple[int, ...]) -> None:
+        super().__init__()
         anchors = (4, 6, 6, 6, 4, 4)
         self.locations = nn.ModuleList(nn.Conv2d(w, a * 4, 3, padding=1) for w, a in zip(widths, anchors, strict=True))
         self.classes = nn.ModuleList(
             nn.Conv2d(w, a * COCO_CLASSES, 3, padding=1) for w, a in zip(widths, anchors, strict=True)
         )
 
-    def forward(self, data: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        maps = [self.features(data)]
-        for stage in self.extras:
-            maps.append(stage(maps[-1]))
+    def forward(self, maps: list[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
         boxes = [head(m).reshape(m.size(0), 4, -1) for head, m in zip(self.locations, maps, strict=True)]
         scores = [head(m).reshape(m.size(0), COCO_CLASSES, -1) for head, m in zip(self.classes, maps, strict=True)]
         return torch.cat(boxes, 2), torch.cat(scores, 2)
@@ -97,6 +126,9 @@ def specs() -> list[Spec]:
             lambda: SSD300("resnet34", 256, extra_norms=False),
             MLPERF_RECIPE,
             "mlcommons/training single_stage_detector (ResNet-34 backbone, 300 x 300)",
+        ),
+        _ssd_spec(
+            "ssd300-vgg16", SSD300VGG, VGG_RECIPE, "torchvision.models.detection.ssd300_vgg16 (VGG-16, 300 x 300)"
         ),
     ]
 
