@@ -16,7 +16,7 @@ from planner.cli.listing import write_json_record
 from planner.cli.table import styled, terminal_width, use_color, wrapped
 from planner.errors import InputError, PlannerError
 from planner.hardware.catalog import accelerators
-from planner.plan.config import config_path, load_config
+from planner.plan.config import check_providers, config_path, load_config
 from planner.profiler.detect import quick_look
 from planner.profiler.full_look import full_look
 from planner.profiler.local_facts import GpuDetail
@@ -136,7 +136,8 @@ def _config() -> Finding:
     path = config_path()
     try:
         config = load_config()
-    except InputError as error:
+        check_providers(config, open_catalog(store=store_path()).providers())
+    except (InputError, PricingError) as error:
         return "FAIL", "config", str(error)
     found = f"{len(config.machines)} own machines" if path.is_file() else "none, the defaults hold"
     return "ok", "config", f"{path} ({found})"

@@ -32,7 +32,7 @@ purchase_usd = 120000
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -113,9 +113,12 @@ def load_config(path: Path | None = None) -> Config:
     """
     chosen = path or config_path()
     try:
-        if path is None and "GPUPLANNER_CONFIG" not in os.environ and not chosen.exists():
-            return Config()
         text = chosen.read_bytes().decode("utf-8")
+    except (FileNotFoundError, NotADirectoryError) as error:
+        # A link that leads nowhere is a file that was meant to be read.
+        if path is None and "GPUPLANNER_CONFIG" not in os.environ and not chosen.is_symlink():
+            return Config()
+        raise InputError(f"cannot read the configuration {chosen}: {_reason(error)}") from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read the configuration {chosen}: {_reason(error)}") from error
     import tomllib
@@ -128,6 +131,17 @@ def load_config(path: Path | None = None) -> Config:
         return _config(table)
     except InputError as error:
         raise InputError(f"in the configuration {chosen}: {error}") from error
+
+
+def check_providers(config: Config, providers: Iterable[str]) -> None:
+    """Raises InputError where a discount or a credit is of a provider that sells nothing here."""
+    known = sorted(providers)
+    for section, amounts in (("discounts", config.discounts), ("credits", config.credits_usd)):
+        for name in amounts:
+            if name not in known:
+                near = near_misses(name, known)
+                hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+                raise InputError(f"in the configuration {config_path()}: {section}.{name} is no provider; {hint}")
 
 
 def _reason(error: Exception) -> str:
@@ -211,9 +225,10 @@ def _section(table: Mapping[str, Any], name: str, fields: Mapping[str, _Field]) 
 
 
 def _by_provider(table: Mapping[str, Any], name: str, field: _Field) -> dict[str, float]:
-    """Whether the providers exist is for who knows them to say."""
+    """By the provider's name in lower case; :func:`check_providers` says whether it is one."""
     section = table.get(name, {})
-    return _section(table, name, dict.fromkeys(section if isinstance(section, dict) else (), field))
+    amounts = _section(table, name, dict.fromkeys(section if isinstance(section, dict) else (), field))
+    return {provider.lower(): amount for provider, amount in amounts.items()}
 
 
 def _own_machine(entry: Any, number: int) -> OwnMachine:
@@ -238,10 +253,12 @@ def _read(section: Mapping[str, Any], fields: Mapping[str, _Field], where: str) 
 
 
 def _known(section: Mapping[str, Any], fields: Mapping[str, object] | set[str], where: str) -> None:
+    """Raises InputError for a key that is no setting, with the one that looks like it or all that there are."""
     for key in section:
         if key not in fields:
-            near = near_misses(key, fields)
-            raise InputError(f"{where}{key} is not a setting" + (f"; did you mean {near[0]}?" if near else ""))
+            near = near_misses(key, fields) or [name for name in sorted(fields) if key in name or name in key]
+            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(fields))}"
+            raise InputError(f"{where}{key} is not a setting; {hint}")
 
 
 def _text_or_number(name: str, value: Any, field: _Field) -> Any:

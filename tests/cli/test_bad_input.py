@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from planner.plan.config import config_path
 from tests.cli.conftest import Run
 
 RESNET = ("estimate", "-m", "resnet50", "-e", "1")
@@ -230,3 +231,12 @@ def test_a_terminal_that_is_not_utf8() -> None:
         assert result.returncode == 0
         assert result.stderr == b""
         result.stdout.decode("ascii")
+
+
+@pytest.mark.parametrize("command", [("estimate", "-m", "resnet50"), ("gpus", "--for", "resnet50"), ("doctor",)])
+def test_every_command_says_that_a_provider_is_none(run: Run, home: Path, command: tuple[str, ...]) -> None:
+    config_path().parent.mkdir(parents=True, exist_ok=True)
+    config_path().write_text("[discounts]\nawss = 0.5\n", encoding="utf-8")
+    result = run(*command)
+    assert result.code == (1 if command == ("doctor",) else 2)
+    assert "discounts.awss is no provider; did you mean aws?" in " ".join((result.out + result.err).split())

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from planner.errors import InputError
-from planner.plan.config import Config, OwnMachine, config_path, load_config
+from planner.plan.config import Config, OwnMachine, check_providers, config_path, load_config
 
 GOOD = """
 country = "DE"
@@ -73,6 +73,8 @@ def test_the_environment_names_another_file(tmp_path: Path, monkeypatch: pytest.
         ("[ownership]\nuse_share = 2", "ownership.use_share must be greater than 0 and at most 1"),
         ("[machine]\nname = 'x'", "written as [[machine]]"),
         ("machine = [3]", "written as [[machine]]"),
+        ("[ownership]\nyears = 3", "ownership.years is not a setting; did you mean lifetime_years?"),
+        ("[this_machine]\ncolour = 3", "not a setting; known are power_w, purchase_usd, usd_per_hour"),
         ("[[machine]]\nname = 'x'", "machine 1: place is missing"),
         ("[[machine]]\nname = 'x'\nplace = 'cellar'\ngpu = 'T4'", "place must be laptop, workstation or cluster"),
         ("[[machine]]\nname = 'x'\nplace = 'cluster'\ngpu = 'T4'\ncount = 1.5", "count must be a whole number"),
@@ -97,6 +99,29 @@ def test_a_file_that_is_not_text(tmp_path: Path) -> None:
 def test_a_directory_in_its_place(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot read the configuration"):
         load_config(tmp_path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need no rights on POSIX only")
+@pytest.mark.parametrize("target", ["config.toml", "nowhere.toml"])
+def test_a_link_that_leads_nowhere_is_not_taken_for_no_file(home: Path, target: str) -> None:
+    path = config_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(path.parent / target)
+    with pytest.raises(InputError, match=r"cannot read the configuration .*config\.toml"):
+        load_config()
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[discounts]\nawss = 0.5", "discounts.awss is no provider; did you mean aws?"),
+        ("[credits]\nmybank = 5", "credits.mybank is no provider; known are aws, gcp"),
+    ],
+)
+def test_discounts_and_credits_are_of_providers_that_sell_something(tmp_path: Path, text: str, complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        check_providers(load_config(_write(tmp_path, text)), ["gcp", "aws"])
+    check_providers(load_config(_write(tmp_path, "[discounts]\nAWS = 0.1\n[credits]\ngcp = 3")), ["gcp", "aws"])
 
 
 @pytest.mark.skipif(os.name != "posix", reason="HOME is what names the directory on POSIX only")
