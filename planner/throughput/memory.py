@@ -111,7 +111,7 @@ def _weights_and_gradients(
 ) -> tuple[float, float, float]:
     """Bytes of the weights, of their 2-byte copies (or gathered blocks) and of all gradients on one device."""
     parameters, trainable = _parameters(experiment)
-    copies = 2.0 * parameters if precision.autocast else 0.0
+    copies = 2.0 * trainable if precision.autocast else 0.0  # autocast keeps those of weights with a gradient only
     masters = parameters * precision.weight_bytes
     if experiment.lora_rank is not None:
         copies, masters = 0.0, parameters * _frozen_bytes(experiment, precision) + 4.0 * trainable
@@ -150,9 +150,8 @@ def _record(experiment: Experiment, precision: DevicePrecision) -> Memory:
 
 def _recorded(experiment: Experiment, precision: DevicePrecision) -> tuple[float, float]:
     """Bytes of all gradients and of 2-byte weight copies in the traced step."""
-    workload = experiment.workload
-    copies = 2.0 * workload.parameters if precision.autocast or precision.pure else 0.0
-    return 4.0 * (workload.trainable_parameters or workload.parameters), copies
+    trained = experiment.workload.trainable_parameters or experiment.workload.parameters
+    return 4.0 * trained, 2.0 * trained if precision.autocast or precision.pure else 0.0
 
 
 def _share_of_gradients_at_peak(experiment: Experiment, precision: DevicePrecision) -> float:

@@ -41,6 +41,7 @@ from planner.throughput.offload import offload_problem, offload_time
 from planner.throughput.optimizer import trainable_parameters, update_work
 from planner.throughput.precision import DevicePrecision, resolve_precision
 from planner.units import Interval
+from planner.workloads.workload import Workload
 
 # Exposed communication names the step once it costs this share of it.
 _COMMUNICATION_BINDS = 0.3
@@ -130,6 +131,7 @@ class StepModel:
         level = self.calibration.levels[software_level(experiment)]
         self._host_factor = level["host_factor"] * self.calibration.host_factors.get(framework, 1.0)
         self._training_flops = training_flops(experiment.workload, self.variant)
+        self._recomputed_share = share_with_gradients(experiment.workload)
         self._work: dict[tuple[bool, bool, bool, int], StepWork] = {}
         self._memory: dict[tuple[bool, bool, int, bool], MemoryModel] = {}
         # Hundreds of machines share a few dozen accelerators, counts and batches: each is timed once.
@@ -242,7 +244,7 @@ class StepModel:
         backward = backward_arithmetic = optimizer = 0.0
         launches = work.forward.kernels * plan.grad_accum_steps
         if self.scope != "forward":
-            recomputed = self.experiment.grad_checkpointing
+            recomputed = self._recomputed_share if self.experiment.grad_checkpointing else 0.0
             backward, backward_arithmetic = work.backward.seconds(rates)
             backward += forward * recomputed
             backward_arithmetic += forward_arithmetic * recomputed
@@ -385,6 +387,16 @@ class StepModel:
 def share_of_device(machine: Machine) -> float:
     """The part of an accelerator that each device of the machine is: less than 1 for a rented fraction of a GPU."""
     return min(machine.num_gpus, 1.0) if machine.num_gpus > 0 else 1.0
+
+
+def share_with_gradients(workload: Workload) -> float:
+    """The part of forward that gradients flow through, which checkpointing runs again: frozen encoders beside the
+    network that is trained have no backward, which counts twice what it belongs to."""
+    if workload.trainable_parameters is None:
+        return 1.0
+    forward = workload.forward_flops_per_sample
+    backward = workload.training_flops_per_sample - forward
+    return min(backward / (2.0 * forward), 1.0) if forward else 1.0
 
 
 def soft_maximum(device_s: float, host_s: float, norm: float) -> float:

@@ -443,6 +443,31 @@ class _RecurrentShape(NamedTuple):
             recorder.add("rnn", element_bytes, flops, float(passes * moved * element_bytes), kernels=kernels)
 
 
+class _CellGates(torch.autograd.Function):
+    """The gates of an LSTM cell outside cuDNN: one kernel each way, and a sum over the batch for the biases."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, recorder: Recorder, from_data: torch.Tensor, from_state: torch.Tensor, cell: torch.Tensor
+    ) -> Any:
+        gates, next_cell, hidden = torch.empty_like(from_data), torch.empty_like(cell), torch.empty_like(cell)
+        ctx.recorder = recorder
+        ctx.save_for_backward(gates, cell, next_cell)
+        moved = sum(map(_nbytes, (from_data, from_state, cell, gates, next_cell, hidden)))
+        recorder.add("ew", _element_bytes([cell], []), 0.0, moved)
+        return hidden, next_cell
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[Any, ...]:
+        gates, cell, next_cell = ctx.saved_tensors
+        of_gates, of_cell = torch.empty_like(gates), torch.empty_like(cell)
+        moved = sum(map(_nbytes, (gates, cell, next_cell, *grads, of_gates, of_cell)))
+        size = _element_bytes([cell], [])
+        ctx.recorder.add("ew", size, 0.0, moved)
+        ctx.recorder.add("red", size, 0.0, _nbytes(of_gates))
+        return None, of_gates, of_gates, of_cell
+
+
 class CudaSemantics(TorchFunctionMode):
     """Inserts autocast's casts (when ``autocast``) and replaces what a GPU runs as one kernel.
 
@@ -461,6 +486,7 @@ class CudaSemantics(TorchFunctionMode):
             "softmax": self._softmax,
             "log_softmax": self._softmax,
             **dict.fromkeys(_RECURRENT_GATES, self._recurrent),
+            "lstm_cell": self._lstm_cell,
         }
 
     def __torch_function__(
@@ -556,6 +582,15 @@ class CudaSemantics(TorchFunctionMode):
         shape = _RecurrentShape(gates, layers, directions, steps, batch, data.shape[-1], hidden)
         out, hidden_state, cell_state = _Recurrent.apply(self._recorder, shape, data, *weights)  # type: ignore[no-untyped-call]
         return (out, hidden_state, cell_state) if gates == 4 else (out, hidden_state)
+
+    def _lstm_cell(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Two products and one kernel for the gates, which adds the biases, as CUDA runs ``nn.LSTMCell``."""
+        data, (hidden, cell), data_weight, hidden_weight = args[:4]
+        data, hidden, cell, data_weight, hidden_weight = self._operands(
+            [data, hidden, cell, data_weight, hidden_weight]
+        )
+        from_data, from_state = data @ data_weight.t(), hidden @ hidden_weight.t()
+        return _CellGates.apply(self._recorder, from_data, from_state, cell)  # type: ignore[no-untyped-call]
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from planner.throughput.memory import available_bytes, memory_model
 from planner.throughput.precision import DevicePrecision, resolve_precision
 from planner.throughput.step import StepModel
 from planner.workloads.workload import Linear, Memory
-from tests.throughput.examples import A100, CPU, RTX3090, experiment, machine
+from tests.throughput.examples import A100, CPU, RTX3090, convolutional, experiment, machine
 
 CALIBRATION = load_calibration()
 
@@ -66,6 +66,15 @@ def test_the_largest_batch_is_the_largest_that_fits(room: float) -> None:
 def test_every_lever_saves_memory(lever: dict[str, Any]) -> None:
     plain = experiment(optimizer="adamw")
     assert required(plain._replace(**lever)) < required(plain)
+
+
+def test_frozen_weights_have_no_copies_gradients_or_state() -> None:
+    """25 million weights of which 5 million are trained: 4 bytes each, and 2 + 4 + 4 for the trained ones."""
+    factor, context = CALIBRATION.memory["activation_factor"], CALIBRATION.memory["context_bytes"]
+    frozen = convolutional()._replace(trainable_parameters=5_000_000)
+    live = 160e6 + 82e6 * 64
+    expected = factor * (live - 2 * 5e6) + 2 * 5e6 + 4 * 25e6 + 4 * 5e6 + context
+    assert required(experiment(frozen)) == pytest.approx(expected)
 
 
 def test_each_zero_stage_divides_one_more_part() -> None:

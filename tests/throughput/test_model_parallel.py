@@ -213,7 +213,8 @@ def test_a_copy_takes_the_batch_of_its_gpus_and_a_pipeline_cuts_it_small() -> No
 def test_a_stage_computes_its_share_of_a_step() -> None:
     """The same 16 samples in 16 micro steps on one GPU and on eight: an eighth of the arithmetic, half of the launches,
     and exchanges."""
-    fixed: dict[str, Any] = {"batch_size_per_gpu": 1, "grad_accum_steps": 16, "optimizer": "sgd", "precision": "bf16-pure"}
+    fixed: dict[str, Any] = {"batch_size_per_gpu": 1, "grad_accum_steps": 16, "precision": "bf16-pure"}
+    fixed["optimizer"] = "sgd"
     roomy = A100._replace(usable_memory_bytes=400e9)
     alone = StepModel(split(**fixed)).estimate(machine(roomy)).parts
     shared = StepModel(split(4, 2, **fixed)).estimate(machine(roomy, 8, link=NVSWITCH)).parts

@@ -20,7 +20,7 @@ from planner.throughput.evidence import Knowledge, shipped_knowledge
 from planner.throughput.kernels import Variant, prepare
 from planner.throughput.precision import resolve_precision
 from planner.throughput.sensitivity import sensitivity
-from planner.throughput.step import StepModel, soft_maximum
+from planner.throughput.step import StepModel, share_with_gradients, soft_maximum
 from planner.workloads.catalog import load_workload
 from tests.throughput.examples import (
     A100,
@@ -128,6 +128,21 @@ def test_lora_skips_weight_gradients_and_most_of_the_update() -> None:
     assert adapted is not None
     assert adapted.backward_s < full.backward_s
     assert adapted.optimizer_s < full.optimizer_s
+
+
+def test_checkpointing_runs_again_what_has_gradients() -> None:
+    """A frozen encoder of as much arithmetic beside the network: half of forward is recomputed."""
+    alone = convolutional()
+    encoder = tuple(operation for operation in alone.operations if operation.phase == "forward")
+    beside = alone._replace(operations=alone.operations + encoder, trainable_parameters=25_000_000)
+    assert share_with_gradients(alone) == 1.0
+    assert share_with_gradients(beside) == pytest.approx(0.5, rel=0.01)
+    plain = estimate_step(experiment(beside, batch_size_per_gpu=64), machine()).parts
+    recomputed = estimate_step(experiment(beside, batch_size_per_gpu=64, grad_checkpointing=True), machine()).parts
+    assert plain is not None
+    assert recomputed is not None
+    added = recomputed.backward_s - plain.backward_s
+    assert added == pytest.approx(share_with_gradients(beside) * plain.forward_s, rel=0.01)
 
 
 def test_adapters_launch_kernels_and_four_bit_weights_are_unpacked_in_each_pass() -> None:

@@ -153,6 +153,29 @@ def test_lstm_products(bidirectional: bool) -> None:
     assert _flops(step, "mm") == 3 * 2.0 * cells * 4 * 64 * 32
 
 
+def test_an_lstm_cell_is_two_products_and_one_kernel_a_frame() -> None:
+    """10 frames of 3 x 32 through 64 units: the gates are 256 wide; each product has two gradients, but for the first
+    hidden state, and every frame's weight gradients are summed."""
+
+    class Loop(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cell = nn.LSTMCell(32, 64, device="meta")
+
+        def forward(self, data: Any) -> Any:
+            state = data.new_zeros(3, 64), data.new_zeros(3, 64)
+            for frame in data.unbind(1):
+                state = self.cell(frame, state)
+            return state[0]
+
+    step = _step(Loop(), (torch.empty(3, 10, 32, device="meta"),))
+    of_data, of_state = 2.0 * 3 * 256 * 32, 2.0 * 3 * 256 * 64
+    assert _flops(step, "mm") == 10 * 2 * of_data + (10 * 3 - 1) * of_state
+    assert _count(step, "mm", "forward") == 2 * 10
+    assert _count(step, "ew", "forward") == 10
+    assert _count(step, "red", "backward") >= 10
+
+
 def test_embeddings_read_rows_not_the_table() -> None:
     class Look(nn.Module):
         def __init__(self) -> None:

@@ -31,7 +31,8 @@ class Replay(NamedTuple):
     ``measure`` is a key of ``replay.FIGURES``, "times_as_fast" as the machine ``beside``, "fits", or
     "tight" (a run at the limit, of which the warning is right as well); ``outcome`` is in
     that measure's unit (None: the report's main figure), a bool for "fits". ``software`` has StepModel's arguments for
-    software of another lineage or time. A report is right when all its replays are that do not say ``extra``.
+    software of another lineage or time, and ``stored_scores`` for attention that is not fused, both as the backtest
+    reads them. A report is right when all its replays are that do not say ``extra``.
     """
 
     id: str

@@ -13,6 +13,7 @@ from planner.hardware.presets import machine_from_spec
 from planner.throughput.estimate import StepEstimate
 from planner.throughput.step import StepModel
 from planner.units import SECONDS_PER_HOUR, Interval
+from planner.workloads.attention import with_stored_scores
 from tools.reports.cases import Case, Replay, Report
 
 
@@ -98,12 +99,13 @@ def judge(report: Report, case: Case) -> Verdict:
 
 def _outcome(report: Report, replay: Replay) -> Outcome:
     try:
-        experiment = experiment_of(replay.experiment)
+        software = dict(replay.software)
+        experiment = experiment_of(replay.experiment, stored_scores=software.pop("stored_scores", False))
         machine = machine_of(replay.machine)
         if replay.measure in ("fits", "tight"):
             return _fit_outcome(replay, StepModel(experiment).estimate(machine))
         # What people report did run: a batch that should not fit is accumulated and flagged, as in the backtest.
-        model = StepModel(experiment, enforce_memory=False, **replay.software)
+        model = StepModel(experiment, enforce_memory=False, **software)
         step = model.estimate(machine)
         if replay.measure == "times_as_fast":
             unit, predicted = "x", _times_as_fast(step, model.estimate(machine_of(replay.beside)))
@@ -131,10 +133,11 @@ def _fit_outcome(replay: Replay, step: StepEstimate) -> Outcome:
     return Outcome(replay, reported, None, "", step, right)
 
 
-def experiment_of(fields: dict[str, Any]) -> Experiment:
+def experiment_of(fields: dict[str, Any], *, stored_scores: bool = False) -> Experiment:
     """The resolved experiment; one step where the report says no amount of training. Raises InputError."""
     said = fields if {"epochs", "tokens", "steps"} & fields.keys() else {**fields, "steps": 1.0}
-    return resolve_experiment(ExperimentRequest(**said))
+    experiment = resolve_experiment(ExperimentRequest(**said))
+    return experiment._replace(workload=with_stored_scores(experiment.workload)) if stored_scores else experiment
 
 
 def machine_of(fields: dict[str, Any]) -> Machine:

@@ -1,4 +1,4 @@
-"""Image generators: Stable Diffusion UNets, DiT and DCGAN."""
+"""Image generators: Stable Diffusion, as the UNet alone and as the step that encodes pictures and texts; DiT, DCGAN."""
 
 from __future__ import annotations
 
@@ -35,6 +35,16 @@ SHAPES = {
     "stable-diffusion-1.5": UNetShape((320, 640, 1280, 1280), (1, 1, 1, 0), 1, 768, 0, False, 0, 64),
     "stable-diffusion-2.1": UNetShape((320, 640, 1280, 1280), (1, 1, 1, 0), 1, 1024, 64, True, 0, 96),
     "stable-diffusion-xl": UNetShape((320, 640, 1280), (0, 2, 10), 10, 2048, 64, True, 2816, 128),
+}
+
+
+# (width, layers, heads) of the text encoders: CLIP ViT-L/14, OpenCLIP ViT-H/14 and both CLIP ViT-L/14 and OpenCLIP
+# ViT-bigG/14, whose last layers are not used (Podell et al. 2023).
+TEXT_TOKENS = 77
+TEXT_ENCODERS = {
+    "stable-diffusion-1.5": ((768, 12, 12),),
+    "stable-diffusion-2.1": ((1024, 23, 16),),
+    "stable-diffusion-xl": ((768, 12, 12), (1280, 32, 20)),
 }
 
 
@@ -163,6 +173,101 @@ class DiffusionUNet(nn.Module):
         return self.leave(data)  # type: ignore[no-any-return]
 
 
+class TextEncoder(nn.Module):
+    """CLIP's text transformer (Radford et al. 2021): 77 tokens of 49,408, causal blocks with an MLP of four widths."""
+
+    def __init__(self, width: int, layers: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.tokens, self.places = nn.Embedding(49408, width), nn.Parameter(torch.empty(TEXT_TOKENS, width))
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2 * layers))
+        self.qkv = nn.ModuleList(nn.ModuleList(nn.Linear(width, width) for _ in range(3)) for _ in range(layers))
+        self.out = nn.ModuleList(nn.Linear(width, width) for _ in range(layers))
+        self.mlps = nn.ModuleList(
+            nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)) for _ in range(layers)
+        )
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, text: torch.Tensor) -> torch.Tensor:
+        data = self.tokens(text) + self.places
+        batch, length, width = data.shape
+        for layer, (projections, out, mlp) in enumerate(zip(self.qkv, self.out, self.mlps, strict=True)):
+            normed = self.norms[2 * layer](data)
+            q, k, v = (
+                project(normed).view(batch, length, self.heads, width // self.heads).transpose(1, 2)
+                for project in projections  # type: ignore[union-attr]
+            )
+            mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            data = data + out(mixed.transpose(1, 2).reshape(batch, length, width))
+            data = data + mlp(self.norms[2 * layer + 1](data))
+        return self.norm(data)  # type: ignore[no-any-return]
+
+
+class ImageEncoder(nn.Module):
+    """The encoder of Rombach et al.'s autoencoder: 128 channels by (1, 2, 4, 4), attention over the latent."""
+
+    def __init__(self, widths: tuple[int, ...] = (128, 256, 512, 512)) -> None:
+        super().__init__()
+        self.enter = nn.Conv2d(3, widths[0], 3, padding=1)
+        self.stages = nn.ModuleList()
+        width = widths[0]
+        for level, outputs in enumerate(widths):
+            for _ in range(2):
+                self.stages.append(PlainBlock(width, outputs))
+                width = outputs
+            if level < len(widths) - 1:
+                self.stages.append(nn.Conv2d(width, width, 3, 2, 1))
+        self.middle = nn.ModuleList(PlainBlock(width, width) for _ in range(2))
+        self.norm, self.out = nn.GroupNorm(32, width), nn.Linear(width, width)
+        self.qkv = nn.ModuleList(nn.Linear(width, width) for _ in range(3))
+        self.leave = nn.Sequential(nn.GroupNorm(32, width), nn.SiLU(), nn.Conv2d(width, 8, 3, padding=1))
+        self.moments = nn.Conv2d(8, 8, 1)
+
+    def forward(self, pictures: torch.Tensor) -> torch.Tensor:
+        data = self.enter(pictures)
+        for stage in self.stages:
+            data = stage(data)
+        data = self.middle[0](data)
+        flat = self.norm(data).flatten(2).transpose(1, 2)
+        q, k, v = (project(flat).unsqueeze(1) for project in self.qkv)
+        mixed = self.out(F.scaled_dot_product_attention(q, k, v).squeeze(1)).transpose(1, 2).reshape(data.shape)
+        mean, spread = self.moments(self.leave(self.middle[1](data + mixed))).chunk(2, 1)
+        return mean + torch.exp(0.5 * spread) * torch.empty_like(mean)  # type: ignore[no-any-return]
+
+
+class PlainBlock(nn.Module):
+    """A residual block that knows no time."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.first = nn.Sequential(nn.GroupNorm(32, inputs), nn.SiLU(), nn.Conv2d(inputs, outputs, 3, padding=1))
+        self.second = nn.Sequential(nn.GroupNorm(32, outputs), nn.SiLU(), nn.Conv2d(outputs, outputs, 3, padding=1))
+        self.shortcut = nn.Conv2d(inputs, outputs, 1) if inputs != outputs else nn.Identity()
+
+    def forward(self, data: torch.Tensor) -> torch.Tensor:
+        return self.shortcut(data) + self.second(self.first(data))  # type: ignore[no-any-return]
+
+
+class DiffusionStep(nn.Module):
+    """What the training scripts of diffusers run: frozen encoders of picture and text, noise, and the UNet."""
+
+    def __init__(self, shape: UNetShape, texts: tuple[tuple[int, int, int], ...]) -> None:
+        super().__init__()
+        self.shape, self.unet, self.image = shape, DiffusionUNet(shape), ImageEncoder()
+        self.texts = nn.ModuleList(TextEncoder(*each) for each in texts)
+        self.image.requires_grad_(False)
+        self.texts.requires_grad_(False)
+
+    def forward(self, pictures: torch.Tensor, text: torch.Tensor, steps: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            latent = self.image(pictures)
+            context = torch.cat([encoder(text) for encoder in self.texts], -1)
+            noise = torch.empty_like(latent)
+            noisy = latent * 0.5 + noise * 0.5
+        pooled = [torch.empty(len(text), self.shape.pooled, device="meta")] if self.shape.pooled else []
+        return F.mse_loss(self.unet(noisy, steps, context, *pooled).float(), noise.float())
+
+
 def _stage(inputs: int, outputs: int, shape: UNetShape, depth: int) -> nn.ModuleList:
     blocks: list[nn.Module] = [ResidualBlock(inputs, outputs)]
     if depth:
@@ -186,6 +291,14 @@ def _latents(shape: UNetShape) -> Any:
         steps = torch.empty(batch, shape.widths[0], device="meta")
         text = torch.empty(batch, 77, shape.context, device="meta")
         return (latent, steps, text, *([torch.empty(batch, shape.pooled, device="meta")] if shape.pooled else []))
+
+    return make
+
+
+def _pictures(shape: UNetShape) -> Any:
+    def make(batch: int) -> Inputs:
+        steps = torch.empty(batch, shape.widths[0], device="meta")
+        return images(batch, 8 * shape.side), labels(batch, TEXT_TOKENS), steps
 
     return make
 
@@ -283,7 +396,30 @@ def specs() -> list[Spec]:
             batches=(8, 16),
             image_size=8 * shape.side,
             sample_unit="image",
-            notes=("the UNet on cached latents and text embeddings; the image and text encoders are not in it",),
+            notes=(
+                "the UNet on cached latents and text embeddings; the image and text encoders are not in it "
+                f"({name}@encoders has them)",
+            ),
+        )
+        for name, shape in SHAPES.items()
+    ]
+    whole = [
+        described(
+            f"{name}@encoders",
+            task,
+            "stable-diffusion",
+            lambda name=name, shape=shape: DiffusionStep(shape, TEXT_ENCODERS[name]),  # type: ignore[misc]
+            _pictures(shape),
+            lambda model, inputs: model(*inputs),
+            SD_RECIPE,
+            "Rombach et al. 2022, arXiv:2112.10752" if "xl" not in name else "Podell et al. 2023, arXiv:2307.01952",
+            batches=(8, 16),
+            image_size=8 * shape.side,
+            sample_unit="image",
+            notes=(
+                "with the frozen encoders of pictures and texts in every step, as scripts run them that cache neither "
+                f"latents nor embeddings; {name} is the UNet alone",
+            ),
         )
         for name, shape in SHAPES.items()
     ]
@@ -306,6 +442,7 @@ def specs() -> list[Spec]:
     ]
     return [
         *unets,
+        *whole,
         *dits,
         described(
             "dcgan",

@@ -14,6 +14,8 @@ from tools.zoo.spec import Recipe, Spec
 
 NVIDIA = "NVIDIA DeepLearningExamples PyTorch/SpeechSynthesis"
 TEXT, MELS, FRAMES = 160, 80, 768  # a padded LJSpeech clip: about 150 characters, 8 s in frames of 256 / 22,050 s
+# Clips are padded to a batch's longest: LJSpeech's longest clip has 10.1 s, and 104 clips have one of about 10 s.
+PADDED_FRAMES = 864
 WAVEGLOW_SEGMENT = 8000  # audio samples a training segment
 TACOTRON_RECIPE = Recipe("ljspeech", 104, 832, "adam", f"{NVIDIA}/Tacotron2 (104 per GPU in mixed precision)")
 WAVEGLOW_RECIPE = Recipe("ljspeech", 10, 80, "adam", f"{NVIDIA}/Tacotron2 (WaveGlow: 10 per GPU in mixed precision)")
@@ -23,8 +25,8 @@ FASTPITCH_RECIPE = Recipe("ljspeech", 32, 256, "lamb", f"{NVIDIA}/FastPitch (32 
 class Tacotron2(nn.Module):
     """Shen et al. 2018: a BLSTM over text, a decoder of two LSTM cells with location attention, a postnet.
 
-    The decoder is a loop over frames. It is unrolled as one recurrent layer per cell: the same products and launches
-    a frame, with the attention of each frame over all text positions beside it.
+    The decoder is a loop over frames, as NVIDIA's code runs it: cells, attention and projections of one frame after
+    another, so that weights are read, and their gradients written and summed, in every frame.
     """
 
     def __init__(self) -> None:
@@ -40,10 +42,7 @@ class Tacotron2(nn.Module):
             nn.ReLU(),
             nn.Dropout(0.5),
         )
-        self.attention_rnn, self.decoder_rnn = (
-            nn.LSTM(768, 1024, batch_first=True),
-            nn.LSTM(1536, 1024, batch_first=True),
-        )
+        self.attention_rnn, self.decoder_rnn = nn.LSTMCell(768, 1024), nn.LSTMCell(1536, 1024)
         self.query, self.memory = nn.Linear(1024, 128, bias=False), nn.Linear(512, 128, bias=False)
         self.location = nn.Conv1d(2, 32, 31, padding=15, bias=False)
         self.location_dense, self.score = nn.Linear(32, 128, bias=False), nn.Linear(128, 1, bias=False)
@@ -56,28 +55,37 @@ class Tacotron2(nn.Module):
 
     def forward(self, text: torch.Tensor, mels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         encoded, _ = self.encoder(self.convolutions(self.embedding(text).transpose(1, 2)).transpose(1, 2))
-        frames = self.prenet(mels.transpose(1, 2))
-        batch, time, _ = frames.shape
-        start = encoded[:, :1].expand(batch, time, 512)
-        hidden, _ = self.attention_rnn(torch.cat((frames, start), -1))
-        context = self._attend(F.dropout(hidden, 0.1, self.training), encoded)
-        hidden, _ = self.decoder_rnn(torch.cat((hidden, context), -1))
-        hidden = torch.cat((F.dropout(hidden, 0.1, self.training), context), -1)
-        output = self.projection(hidden).transpose(1, 2)
-        return output, output + self.postnet(output), self.gate(hidden)
+        output, stop = self._decode(self.prenet(mels.permute(2, 0, 1)), encoded)
+        return output, output + self.postnet(output), stop
 
-    def _attend(self, hidden: torch.Tensor, encoded: torch.Tensor) -> torch.Tensor:
-        """One frame after another, as the decoder must: scores from query, memory and earlier weights."""
+    def _decode(self, frames: torch.Tensor, encoded: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Spectrum and stop of every frame, each from the frame before it: teacher forcing."""
         memory = self.memory(encoded)
-        weights = encoded.new_zeros(encoded.shape[0], 2, encoded.shape[1])
-        contexts = []
-        for query in self.query(hidden).unbind(1):
-            location = self.location_dense(self.location(weights).transpose(1, 2))
-            energies = self.score(torch.tanh(query.unsqueeze(1) + location + memory)).squeeze(-1)
-            aligned = F.softmax(energies, dim=1)
-            contexts.append(torch.bmm(aligned.unsqueeze(1), encoded))
+        batch, length, width = encoded.shape
+        state, second = ((encoded.new_zeros(batch, 1024), encoded.new_zeros(batch, 1024)) for _ in range(2))
+        context, weights = encoded.new_zeros(batch, width), encoded.new_zeros(batch, 2, length)
+        outputs, stops = [], []
+        for frame in frames.unbind(0):
+            hidden, cell = self.attention_rnn(torch.cat((frame, context), -1), state)
+            state = F.dropout(hidden, 0.1, self.training), cell
+            context, aligned = self._attend(state[0], encoded, memory, weights)
             weights = torch.stack((aligned, weights[:, 1] + aligned), 1)
-        return torch.cat(contexts, 1)
+            hidden, cell = self.decoder_rnn(torch.cat((state[0], context), -1), second)
+            second = F.dropout(hidden, 0.1, self.training), cell
+            both = torch.cat((second[0], context), 1)
+            outputs.append(self.projection(both))
+            stops.append(self.gate(both))
+        return torch.stack(outputs, 2), torch.stack(stops, 1)
+
+    def _attend(
+        self, hidden: torch.Tensor, encoded: torch.Tensor, memory: torch.Tensor, weights: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """What the text says to a frame, and where it was looked at: scores from query, memory and earlier weights."""
+        location = self.location_dense(self.location(weights).transpose(1, 2))
+        energies = self.score(torch.tanh(self.query(hidden.unsqueeze(1)) + location + memory)).squeeze(-1)
+        energies.data.masked_fill_(torch.empty_like(energies, dtype=torch.bool), -float("inf"))
+        aligned = F.softmax(energies, dim=1)
+        return torch.bmm(aligned.unsqueeze(1), encoded).squeeze(1), aligned
 
 
 def _conv1d(inputs: int, outputs: int, kernel: int, activation: nn.Module) -> nn.Sequential:
@@ -223,8 +231,8 @@ def _fastpitch_loss(model: Any, inputs: Inputs) -> torch.Tensor:
 def _clip(batch: int) -> Inputs:
     return (
         labels(batch, TEXT),
-        torch.empty(batch, MELS, FRAMES, device="meta"),
-        torch.empty(batch, FRAMES, device="meta"),
+        torch.empty(batch, MELS, PADDED_FRAMES, device="meta"),
+        torch.empty(batch, PADDED_FRAMES, device="meta"),
     )
 
 
@@ -243,7 +251,7 @@ def specs() -> list[Spec]:
             f"Shen et al. 2018, arXiv:1712.05884, and {NVIDIA}/Tacotron2",
             batches=(8, 16),
             sample_unit="clip",
-            notes=(clip,),
+            notes=(f"clips padded to {TEXT} characters and {PADDED_FRAMES} frames",),
         ),
         described(
             "waveglow",
