@@ -32,6 +32,10 @@ from planner.plan.buy_or_rent import (
 from planner.plan.buying_words import money_plot, months_words, verdict
 from planner.units import UNKNOWN, format_duration, format_rate
 from planner.values import positive
+from pricing.age import STALE_AFTER_DAYS
+
+HOURS_PER_WEEK = 168.0
+OLD = "!"
 
 _EPILOG = """\
 examples:
@@ -47,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("buying")
     group.add_argument("--buy", metavar="CARDS", help="'RTX 4090, used RTX 3090, 4x RTX A6000' (a few common ones)")
     group.add_argument(
-        "--hours-per-week", type=positive, default=DEFAULT_HOURS_PER_WEEK, metavar="H",
+        "--hours-per-week", type=positive, metavar="H",
         help="how long the first of them trains (40)",
     )  # fmt: skip
     group.add_argument("--runs-per-month", type=positive, metavar="N", help="the work, instead of hours of the first")
@@ -77,8 +81,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def terms_of(arguments: argparse.Namespace) -> Terms:
     """Raises InputError."""
-    if arguments.hours_per_week > 168:
-        raise InputError(f"--hours-per-week must be at most 168, not {arguments.hours_per_week:g}")
+    hours = DEFAULT_HOURS_PER_WEEK if arguments.hours_per_week is None else arguments.hours_per_week
+    if hours > HOURS_PER_WEEK:
+        raise InputError(f"--hours-per-week must be at most {HOURS_PER_WEEK:g}, not {hours:g}")
+    if arguments.hours_per_week is not None and arguments.runs_per_month is not None:
+        raise InputError("--hours-per-week and --runs-per-month both say how much work there is: give one of them")
     names = DEFAULT_PURCHASES
     if arguments.buy is not None:
         names = tuple(name.strip() for name in arguments.buy.split(",") if name.strip())
@@ -86,7 +93,7 @@ def terms_of(arguments: argparse.Namespace) -> Terms:
             raise InputError("--buy wants one or more cards separated by commas, such as 'RTX 4090, used RTX 3090'")
     return Terms(
         purchases=names,
-        hours_per_week=arguments.hours_per_week,
+        hours_per_week=hours,
         runs_per_month=arguments.runs_per_month,
         months=arguments.months,
         card_prices=tuple(arguments.card_price),
@@ -130,7 +137,8 @@ def _purchases(found: BuyOrRent, currency: Currency) -> tuple[list[Column], list
 
 def _purchase_cells(one: Bought, currency: Currency) -> list[str]:
     purchase = one.purchase
-    front = [purchase.name, currency.show(purchase.usd), purchase.card.as_of or purchase.card.condition]
+    seen = (purchase.card.as_of or purchase.card.condition) + (OLD if one.price_is_old else "")
+    front = [purchase.name, currency.show(purchase.usd), seen]
     if one.owning is None or one.time_s is None:
         return [*front, one.problem, *[UNKNOWN] * 7]
     even = one.against[0][1]
@@ -138,8 +146,8 @@ def _purchase_cells(one: Bought, currency: Currency) -> list[str]:
     return [
         *front, format_rate(one.samples_per_s.p50 if one.samples_per_s else None), format_duration(one.time_s.p50),
         UNKNOWN if one.energy_kwh is None else f"{one.energy_kwh:.1f}", currency.show(one.owning.run_usd),
-        f"{busy:.0f}" + ("!" if busy > 168 else ""), months_words(even.months), months_words(even.months_after_resale),
-        currency.show(one.spent_usd),
+        f"{busy:.0f}" + (OLD if busy > HOURS_PER_WEEK else ""), months_words(even.months),
+        months_words(even.months_after_resale), currency.show(one.spent_usd),
     ]  # fmt: skip
 
 
@@ -148,9 +156,10 @@ def _rents(found: BuyOrRent, currency: Currency, width: int) -> Iterator[str]:
     for rent, even in found.bought[0].against or [(rent, None) for rent in found.rents]:
         pays = "" if even is None else f"; {found.bought[0].purchase.name} pays from {months_words(even.months)}"
         runs = "" if even is None or not math.isfinite(even.runs) else f" ({even.runs:,.0f} runs)"
+        credit = f", less {currency.show(rent.credit_usd)} of credit once" if rent.credit_usd else ""
         text = (
             f"Rent, {rent.label}: {rent.words}: {currency.show(rent.usd)} and {format_duration(rent.time_s)} "
-            f"a run{pays}{runs}."
+            f"a run{credit}{pays}{runs}."
         )
         yield from wrapped(text, width, hanging="  ")
 
@@ -158,12 +167,17 @@ def _rents(found: BuyOrRent, currency: Currency, width: int) -> Iterator[str]:
 def _sources(found: BuyOrRent, width: int) -> Iterator[str]:
     text = "; ".join(f"{one.purchase.name}: {one.purchase.source}" for one in found.bought)
     notes = "pays from: months until less was spent than on the cheapest rent; resold: less what it would sell for"
-    yield from wrapped(f"{notes}; !: busier than a week is long. Prices: {text}.", width)
+    old = f"!: busier than a week is long, or a price seen more than {STALE_AFTER_DAYS} days ago"
+    yield from wrapped(f"{notes}; {old}. Prices: {text}.", width)
 
 
 def _sensitivity(found: BuyOrRent) -> tuple[list[Column], list[list[str]]]:
     columns = [Column("h/week", "right"), *(Column(change, "right") for change in CHANGES)]
-    return columns, [[f"{row.hours_per_week:g}", *map(months_words, row.months)] for row in found.sensitivity]
+    own = round(found.bought[0].hours_per_week or 0.0, 1)
+    return columns, [
+        [f"{'▸ ' if row.hours_per_week == own else ''}{row.hours_per_week:g}", *map(months_words, row.months)]
+        for row in found.sensitivity
+    ]
 
 
 def record(experiment: Experiment, found: BuyOrRent) -> dict[str, Any]:
@@ -201,6 +215,7 @@ def _bought_record(one: Bought, found: BuyOrRent) -> dict[str, Any]:
         "host_usd": purchase.host_usd,
         "condition": purchase.card.condition,
         "price_as_of": purchase.card.as_of,
+        "price_age_days": one.price_age_days,
         "price_source": purchase.source,
         "samples_per_s": one.samples_per_s._asdict() if one.samples_per_s else None,
         "time_s": one.time_s._asdict() if one.time_s else None,

@@ -4,7 +4,9 @@ Owning costs the purchase and, each run, electricity; renting costs each run its
 ``P``, electricity ``e`` and rent ``c`` a run, owning has paid for itself after ``P / (c - e)`` runs, which is
 ``P / (r * (c - e))`` months. Less resale: a machine loses the same share of its value every month, so that
 ``resale_share`` is left after ``lifetime_months``; owning then costs ``P - P * s ** (m / L) + m * r * e`` up to month
-``m``, and pays from where that falls below ``m * r * c`` for good. docs/decisions.md works a case by hand.
+``m``, and pays from where that falls below ``m * r * c`` for good. A provider's credit ``K`` pays for the first rented
+runs, once: renting costs ``max(0, m * r * c - K)``, so that owning must make up for ``P + K``. docs/decisions.md works
+a case by hand.
 """
 
 import math
@@ -50,25 +52,25 @@ class BreakEven(NamedTuple):
     months_after_resale: float
 
 
-def break_even(owning: Owning, rent_run_usd: float, runs_per_month: float) -> BreakEven:
-    """Against a rent of ``rent_run_usd`` a run."""
+def break_even(owning: Owning, rent_run_usd: float, runs_per_month: float, credit_usd: float = 0.0) -> BreakEven:
+    """Against a rent of ``rent_run_usd`` a run, of which ``credit_usd`` are paid by the provider."""
     saved = rent_run_usd - owning.run_usd
-    runs = owning.purchase_usd / saved if saved > 0 else math.inf
+    runs = (owning.purchase_usd + credit_usd) / saved if saved > 0 else math.inf
     months = runs / runs_per_month if runs_per_month > 0 else math.inf
-    return BreakEven(runs, months, _after_resale(owning, saved * runs_per_month))
+    return BreakEven(runs, months, _after_resale(owning, saved * runs_per_month, credit_usd))
 
 
-def _after_resale(owning: Owning, saved_a_month: float) -> float:
-    """The month from which what is saved stays above what the machine has lost in value.
+def _after_resale(owning: Owning, saved_a_month: float, credit_usd: float) -> float:
+    """The month from which what is saved stays above what the machine has lost in value, and the credit.
 
     The loss rises ever slower, so that the two cross once, after month 0; where the savings are above the loss from the
     beginning, it pays at once.
     """
-    if saved_a_month <= 0 or owning.purchase_usd <= 0:
-        return 0.0 if owning.purchase_usd <= 0 < saved_a_month else math.inf
+    if saved_a_month <= 0 or owning.purchase_usd + credit_usd <= 0:
+        return 0.0 if owning.purchase_usd + credit_usd <= 0 < saved_a_month else math.inf
 
     def lost(months: float) -> float:
-        return owning.purchase_usd - owning.value_usd(months)
+        return owning.purchase_usd - owning.value_usd(months) + credit_usd
 
     low, high = 0.0, 1.0
     while saved_a_month * high < lost(high):
@@ -91,7 +93,9 @@ class Sensitivity(NamedTuple):
 CHANGES = ("as assumed", "price −20 %", "price +20 %", "rent −30 %", "rent +30 %", "electricity ×2")
 
 
-def sensitivity(owning: Owning, rent_run_usd: float, uses: tuple[float, ...]) -> tuple[Sensitivity, ...]:
+def sensitivity(
+    owning: Owning, rent_run_usd: float, uses: tuple[float, ...], credit_usd: float = 0.0
+) -> tuple[Sensitivity, ...]:
     """A row a use in hours a week, a column a change."""
     price, power = owning.purchase_usd, owning.run_usd
     changed = (
@@ -103,6 +107,8 @@ def sensitivity(owning: Owning, rent_run_usd: float, uses: tuple[float, ...]) ->
         (owning._replace(run_usd=power * 2), rent_run_usd),
     )
     return tuple(
-        Sensitivity(use, tuple(break_even(own, rent, own.runs_per_month(use)).months for own, rent in changed))
+        Sensitivity(
+            use, tuple(break_even(own, rent, own.runs_per_month(use), credit_usd).months for own, rent in changed)
+        )
         for use in uses
     )

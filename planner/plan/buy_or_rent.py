@@ -1,6 +1,6 @@
 """Buy or rent: the machines one might buy, each on this experiment, against what renting it costs."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import NamedTuple
 
@@ -17,16 +17,25 @@ from planner.plan.electricity import ElectricityPrice
 from planner.plan.owned import owned_candidate
 from planner.plan.ownership import Ownership, wall_power_w
 from planner.plan.planning import Answer, answer
-from planner.plan.purchase import CardPrice, Purchase, card_price, described_purchase, purchase_of, sold_singly
+from planner.plan.purchase import (
+    CONDITIONS,
+    CardPrice,
+    Purchase,
+    card_price,
+    described_purchase,
+    purchase_of,
+    sold_singly,
+)
 from planner.plan.question import Question
 from planner.plan.recommend import recommend
 from planner.plan.search import Limits, Row, meets
 from planner.plan.sentence import PURCHASE_WORDS, machine_words
 from planner.plan.timeline import timeline
 from planner.plan.words import place_of_offer
-from planner.plan.world import World, electricity_of
+from planner.plan.world import World, electricity_of, own_terms
 from planner.throughput.step import StepModel
 from planner.units import SECONDS_PER_HOUR, Interval
+from pricing.age import STALE_AFTER_DAYS, age_days
 
 DEFAULT_PURCHASES = ("RTX 4090", "RTX 5090", "used RTX 3090", "4x RTX A6000")
 DEFAULT_HOURS_PER_WEEK = 40.0
@@ -53,6 +62,7 @@ class Terms(NamedTuple):
 class Rent(NamedTuple):
     """A rented row by what it is here: 'cheapest', 'on demand' or 'as fast'; ``usd`` and seconds a run.
 
+    ``credit_usd`` is what the provider has given: it pays for the first runs, once.
     ``words`` name the offer: 'azure Standard_NC4as_T4_v3 (1× T4) in eastus, spot'.
     """
 
@@ -65,6 +75,11 @@ class Rent(NamedTuple):
     price_as_of: str
     usd: float
     time_s: float
+    credit_usd: float = 0.0
+
+    def spent_usd(self, runs: float) -> float:
+        """What so many runs cost."""
+        return max(0.0, runs * self.usd - self.credit_usd)
 
     @property
     def offered(self) -> tuple[str, str, str, str]:
@@ -77,7 +92,7 @@ class Bought(NamedTuple):
 
     ``samples_per_s`` and ``time_s`` are of one run, ``energy_kwh`` at the wall; ``hours_per_week`` is how busy the work
     keeps it; ``against`` has the break-even against each rent, ``as_fast`` the cheapest rent that is no slower;
-    ``spent_usd`` is money out by the horizon.
+    ``spent_usd`` is money out by the horizon. ``price_age_days`` is None where the price has no day.
     """
 
     purchase: Purchase
@@ -93,6 +108,27 @@ class Bought(NamedTuple):
     hours_per_week: float | None = None
     against: tuple[tuple[Rent, BreakEven], ...] = ()
     spent_usd: float | None = None
+    price_age_days: int | None = None
+
+    @property
+    def price_is_old(self) -> bool:
+        """Whether the card's price deserves a mark, as prices by the hour do."""
+        return self.price_age_days is not None and self.price_age_days > STALE_AFTER_DAYS
+
+
+class _Market(NamedTuple):
+    """What can be rented, ranked as if there were no credit; and the credits, which pay once in all ``runs``."""
+
+    answered: Answer
+    credits_usd: Mapping[str, float]
+    runs: float
+
+    def credit_usd(self, row: Row) -> float:
+        return self.credits_usd.get(row.setting.candidate.provider or "", 0.0)
+
+    def spent_usd(self, row: Row) -> float:
+        """What all the runs come to on the row's machine."""
+        return max(0.0, self.runs * row.cost_usd - self.credit_usd(row))
 
 
 class BuyOrRent(NamedTuple):
@@ -110,19 +146,48 @@ class BuyOrRent(NamedTuple):
 def buy_or_rent(experiment: Experiment, question: Question, terms: Terms, world: World, now: datetime) -> BuyOrRent:
     """Raises InputError for what cannot be read, NothingFitsError where nothing can be rented for the experiment."""
     purchases = [_purchase(text, terms) for text in terms.purchases]
-    answered = answer(experiment, _to_rent(question), world, now)
+    credits_usd = world.config.credits_usd
+    by_the_run = world._replace(config=world.config._replace(credits_usd={}))
+    answered = answer(experiment, _to_rent(question), by_the_run, now)
     electricity = electricity_of(question, world.config)
     model = StepModel(experiment, answered.competition.knowledge)
-    rents = tuple(_rents(answered))
-    if not rents:
-        raise NothingFitsError("nothing that this experiment can be run on is rented out; gpuplanner estimate says why")
-    machines = [_on_this(experiment, model, one, electricity, world.config.ownership) for one in purchases]
+    today, ownership = now.date(), world.config.ownership
+    machines = [_on_this(experiment, model, one, electricity, ownership, today) for one in purchases]
     runs = _work(machines, terms)
-    bought = [_compared(one, answered, rents, runs, terms.months) for one in machines]
+    market = _Market(answered, credits_usd, runs * terms.months)
+    rents = tuple(_rents(market))
+    if not rents:
+        raise NothingFitsError(_why_no_rent(answered))
+    bought = [_compared(one, market, rents, runs, terms.months) for one in machines]
     bought.sort(key=lambda one: (one.problem != "", one.spent_usd or 0.0))
-    table = sensitivity(bought[0].owning, rents[0].usd, USES) if bought[0].owning is not None else ()
-    assumed = tuple(_assumptions(terms, runs, world.config.ownership, electricity))
+    first = bought[0]
+    table: tuple[Sensitivity, ...] = ()
+    if first.owning is not None:
+        table = sensitivity(first.owning, rents[0].usd, _uses(first.hours_per_week), rents[0].credit_usd)
+    assumed = (
+        *_assumptions(terms, runs, ownership, electricity),
+        *own_terms(answered.competition.candidates, world.config, credit="once, by the first runs"),
+    )
     return BuyOrRent(terms, runs, electricity, tuple(bought), rents, table, assumed)
+
+
+def _why_no_rent(answered: Answer) -> str:
+    """Whether nothing can be rented at all, or only nothing that meets the limits."""
+    limits = answered.competition.limits
+    unlimited = answered._replace(competition=answered.competition._replace(limits=Limits()))
+    if limits.given and next(_rents(_Market(unlimited, {}, 1.0)), None) is not None:
+        return (
+            f"nothing that is rented out meets the limits with a probability of {limits.confidence:.0%}: move "
+            "--deadline or --budget (of one run); gpuplanner estimate says what would meet them"
+        )
+    return "nothing that this experiment can be run on is rented out; gpuplanner estimate says why"
+
+
+def _uses(hours_per_week: float | None) -> tuple[float, ...]:
+    """The hours a week to show, those of the work among them where a week has as many."""
+    if hours_per_week is None or hours_per_week > max(USES):
+        return USES
+    return tuple(sorted({*USES, round(hours_per_week, 1)}))
 
 
 def _work(machines: Sequence[Bought], terms: Terms) -> float:
@@ -135,17 +200,17 @@ def _work(machines: Sequence[Bought], terms: Terms) -> float:
     return first.runs_per_month(terms.hours_per_week)
 
 
-def _compared(one: Bought, answered: Answer, rents: Sequence[Rent], runs_per_month: float, months: float) -> Bought:
+def _compared(one: Bought, market: _Market, rents: Sequence[Rent], runs_per_month: float, months: float) -> Bought:
     if one.owning is None:
         return one
-    as_fast = _as_fast(answered, one.owning.run_s)
+    as_fast = _as_fast(market, one.owning.run_s)
     against = list(rents)
     if as_fast is not None and as_fast.offered not in [rent.offered for rent in rents]:
         against.append(as_fast)
     owning = one.owning
     return one._replace(
         hours_per_week=owning.hours_per_week(runs_per_month),
-        against=tuple((rent, break_even(owning, rent.usd, runs_per_month)) for rent in against),
+        against=tuple((rent, break_even(owning, rent.usd, runs_per_month, rent.credit_usd)) for rent in against),
         spent_usd=cents(owning.spent_usd(months, runs_per_month)) / 100,
     )
 
@@ -172,7 +237,7 @@ def cards_for(
         if terms.purchase_budget_usd is not None and card.usd > terms.purchase_budget_usd:
             continue
         purchase = purchase_of(device, 1, card, terms.host_usd)
-        found.append(_on_this(experiment, model, purchase, electricity, world.config.ownership))
+        found.append(_on_this(experiment, model, purchase, electricity, world.config.ownership, today))
     return sorted(found, key=lambda one: (one.problem != "", -per_dollar(one)))
 
 
@@ -218,21 +283,21 @@ def _to_rent(question: Question) -> Question:
     return question if question.where else question._replace(where=("cloud",))
 
 
-def _rented(answered: Answer) -> list[Row]:
+def _rented(market: _Market) -> list[Row]:
     """Rows that are rented out and meet the limits, the cheapest first."""
-    limits = answered.competition.limits
+    answered, limits = market.answered, market.answered.competition.limits
     rows = (row for row in answered.ranking.rows if row.offer is not None and (not limits.given or meets(row, limits)))
-    return sorted(rows, key=lambda row: row.cost_usd)
+    return sorted(rows, key=lambda row: (market.spent_usd(row), row.cost_usd))
 
 
-def _cheapest(answered: Answer, label: str, wanted: Callable[[Row], bool]) -> Rent | None:
-    for row in _rented(answered):
-        if wanted(row) and recommend([row], Limits(), answered.competition.named) is not None:
-            return _rent(label, row)
+def _cheapest(market: _Market, label: str, wanted: Callable[[Row], bool]) -> Rent | None:
+    for row in _rented(market):
+        if wanted(row) and recommend([row], Limits(), market.answered.competition.named) is not None:
+            return _rent(label, row, market.credit_usd(row))
     return None
 
 
-def _rent(label: str, row: Row) -> Rent | None:
+def _rent(label: str, row: Row, credit_usd: float) -> Rent | None:
     candidate, offer = row.setting.candidate, row.offer
     if offer is None:
         return None
@@ -241,24 +306,24 @@ def _rent(label: str, row: Row) -> Rent | None:
     words = f"{offer.provider} {offer.instance_type} ({machine_words(candidate)}) in {place}, {bought}"
     return Rent(
         label, words, offer.provider, offer.instance_type, offer.region, offer.purchase, offer.price_as_of,
-        row.cost_usd, row.time_s,
+        row.cost_usd, row.time_s, credit_usd,
     )  # fmt: skip
 
 
-def _rents(answered: Answer) -> Iterator[Rent]:
+def _rents(market: _Market) -> Iterator[Rent]:
     """The cheapest run that is rented out, and the cheapest on demand where that is another."""
-    cheapest = _cheapest(answered, "cheapest", lambda row: True)
+    cheapest = _cheapest(market, "cheapest", lambda row: True)
     if cheapest is None:
         return
     yield cheapest
-    steady = _cheapest(answered, "on demand", lambda row: row.offer is not None and row.offer.purchase == "on_demand")
+    steady = _cheapest(market, "on demand", lambda row: row.offer is not None and row.offer.purchase == "on_demand")
     if steady is not None and steady.offered != cheapest.offered:
         yield steady
 
 
-def _as_fast(answered: Answer, run_s: float) -> Rent | None:
+def _as_fast(market: _Market, run_s: float) -> Rent | None:
     """The cheapest rent of a machine that is no slower."""
-    return _cheapest(answered, "as fast", lambda row: row.time_s <= run_s)
+    return _cheapest(market, "as fast", lambda row: row.time_s <= run_s)
 
 
 def _on_this(
@@ -267,10 +332,14 @@ def _on_this(
     purchase: Purchase,
     electricity: ElectricityPrice,
     ownership: OwnershipTerms,
+    today: date,
 ) -> Bought:
     step = model.estimate(purchase.machine)
+    seen = purchase.card.as_of
+    old_days = age_days(seen, today) if seen is not None and purchase.card.condition in CONDITIONS else None
     if not step.fits or step.samples_per_s is None:
-        return Bought(purchase, step.reason or "it does not fit", memory_bytes=step.memory_required_bytes)
+        problem = step.reason or "it does not fit"
+        return Bought(purchase, problem, memory_bytes=step.memory_required_bytes, price_age_days=old_days)
     line = timeline(experiment, purchase.machine, step, rented=False)
     candidate = _candidate(purchase, electricity, ownership)
     hours = line.total.p50 / SECONDS_PER_HOUR
@@ -288,6 +357,7 @@ def _on_this(
         memory_bytes=step.memory_required_bytes,
         batch_size_per_gpu=step.batch_size_per_gpu,
         evidence=step.evidence,
+        price_age_days=old_days,
     )
 
 

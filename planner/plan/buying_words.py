@@ -28,7 +28,7 @@ def verdict(found: BuyOrRent, show: Show) -> str:
     if best.owning is None:
         return f"Rent: {best.purchase.name} cannot run it ({best.problem})."
     months = found.terms.months
-    rented = found.rents[0].usd * found.runs_per_month * months
+    rented = found.rents[0].spent_usd(found.runs_per_month * months)
     spent, left = best.spent_usd or 0.0, best.owning.value_usd(months)
     against, even = best.against[0]
     compared = (
@@ -61,7 +61,7 @@ def money_plot(found: BuyOrRent, show: Show, *, width: int, height: int = 14, in
 
 
 def _rented(rent: Rent, runs_per_month: float) -> Callable[[float], float]:
-    return lambda month: rent.usd * runs_per_month * month
+    return lambda month: rent.spent_usd(runs_per_month * month)
 
 
 def _below(line: Line, highest: float) -> Callable[[float], float]:

@@ -112,6 +112,7 @@ def gather(experiment: Experiment, question: Question, world: World, now: dateti
             f"electricity {electricity.usd_per_kwh:g} USD/kWh, {electricity.words} (--country, --electricity-price)",
             *_ownership_assumptions(candidates, world.config.ownership),
             *_cloud_assumptions(where, question, world.config.idle_minutes),
+            *own_terms(candidates, world.config, credit="before money"),
             *_free_assumptions(candidates),
             *_price_assumptions(question.max_price_usd_per_hour, dearer),
             f"an hour of waiting is worth {hour_value:g} USD (--hour-value)",
@@ -211,6 +212,17 @@ def _cloud_assumptions(where: Where, question: Question, idle_minutes: float) ->
         yield "an hour costs this for who has committed to all 8,760 hours of a year, used or not"
     if not question.purchases or "spot" in question.purchases:
         yield "spot machines are taken as often as AWS's advisor says, elsewhere as measured on public traces"
+
+
+def own_terms(candidates: Iterable[Candidate], config: Config, *, credit: str) -> Iterator[str]:
+    """The user's discounts and credits at providers that compete; ``credit`` says how a credit is spent."""
+    competing = {candidate.provider for candidate in candidates}
+    for provider, share in config.discounts.items():
+        if provider in competing and share:
+            yield f"{provider} sells to you {share:.0%} below its list ([discounts] in the configuration)"
+    for provider, usd in config.credits_usd.items():
+        if provider in competing and usd:
+            yield f"your {usd:,.2f} USD of credit at {provider} are spent {credit} ([credits] in the configuration)"
 
 
 def _unpriced(question: Question, world: World) -> Iterator[str]:

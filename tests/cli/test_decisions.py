@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import re
+from datetime import date
+from pathlib import Path
 
 import pytest
 
 from planner.cli.money import Currency
+from planner.plan.config import config_path
 from tests.cli.conftest import Run
 
 SHORT = ("-m", "resnet50", "-e", "90", "--where", "cloud", "--offline")
@@ -20,7 +23,8 @@ def _cents(usd: float) -> int:
 
 def test_breakeven_answers_with_figures_a_plot_and_a_table(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    result = run("breakeven", "-m", "resnet50", "-e", "90", "--buy", "RTX 4090, used RTX 3090", "--on-demand")
+    cards = ("--buy", "RTX 4090, used RTX 3090")
+    result = run("breakeven", "-m", "resnet50", "-e", "90", *cards, "--on-demand", "--where", "aws,azure,gcp")
     assert result.code == 0
     assert "Buy used RTX 3090" in result.out
     assert "● buy" in result.out
@@ -50,6 +54,7 @@ def test_breakeven_gives_the_same_in_json_and_csv(run: Run) -> None:
         (("--buy", " , "), "--buy wants one or more cards"),
         (("--hours-per-week", "200"), "at most 168"),
         (("--card-price", "RTX 4090"), "--card-price wants a card and USD"),
+        (("--hours-per-week", "10", "--runs-per-month", "5"), "both say how much work there is"),
     ],
 )
 def test_breakeven_refuses_in_one_sentence(run: Run, flags: tuple[str, ...], complaint: str) -> None:
@@ -63,6 +68,43 @@ def test_breakeven_of_what_fits_on_none_of_them_ends_with_three(run: Run) -> Non
     result = run("breakeven", "-m", "llama-3-70b", "--tokens", "1B", "--buy", "RTX 4090")
     assert result.code == 3
     assert "runs on none of them" in result.err
+
+
+@pytest.mark.parametrize("limit", [("--deadline", "2m"), ("--budget", "0.01")])
+def test_breakeven_says_that_it_is_the_limits_that_nothing_meets(run: Run, limit: tuple[str, str]) -> None:
+    result = run("breakeven", "-m", "resnet50", "-e", "90", *limit)
+    assert result.code == 3
+    assert "nothing that is rented out meets the limits" in result.err
+
+
+def test_breakeven_spends_a_credit_once(run: Run, home: Path) -> None:
+    asked = ("breakeven", "-m", "resnet50", "-e", "90", "--buy", "RTX 4090", "--where", "aws", "--on-demand")
+    without = run(*asked, "-o", "json").record
+    config_path().parent.mkdir(parents=True)
+    config_path().write_text("[credits]\naws = 1000\n", encoding="utf-8")
+    record = run(*asked, "-o", "json").record
+    (rent,) = record["rents"]
+    assert (rent["run_usd"], rent["credit_usd"]) == (without["rents"][0]["run_usd"], 1000)
+    bought, before = record["purchases"][0], without["purchases"][0]
+    saved = rent["run_usd"] - bought["run_usd"]
+    assert bought["against"][0]["runs"] - before["against"][0]["runs"] == pytest.approx(1000 / saved)
+    assert any("1,000.00 USD of credit at aws are spent once" in text for text in record["assumptions"])
+    assert "less $1,000 of credit once" in " ".join(run(*asked).out.split())
+
+
+def test_breakeven_marks_old_card_prices_and_the_work_that_was_asked_for(run: Run) -> None:
+    asked = ("breakeven", "-m", "resnet50", "-e", "90", "--buy", "RTX 4090", "--hours-per-week", "33")
+    record = run(*asked, "-o", "json").record
+    (bought,) = record["purchases"]
+    days = (date.today() - date.fromisoformat(bought["price_as_of"])).days
+    assert bought["price_age_days"] == days > 30
+    (own,) = [row for row in record["sensitivity"] if row["hours_per_week"] == 33]
+    assert own["as assumed"] == pytest.approx(bought["against"][0]["months"], rel=1e-6)
+    out = run(*asked).out
+    assert f"{bought['price_as_of']}!" in out
+    assert "▸ 33 " in out
+    yours = run(*asked, "--card-price", "RTX 4090=1900", "-o", "json").record["purchases"][0]
+    assert yours["price_age_days"] is None
 
 
 def test_scale_names_the_knee_and_the_alternative(run: Run) -> None:

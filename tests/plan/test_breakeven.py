@@ -54,6 +54,18 @@ def test_a_rent_below_the_electricity_is_never_beaten() -> None:
     assert break_even(BOX, 9.0, 0.0).months == math.inf
 
 
+def test_a_credit_pays_for_the_first_runs_once() -> None:
+    """The hand-worked case with 600 USD of credit: (2,400 + 600) / (9 - 3) = 500 runs, a quarter more than without."""
+    runs_per_month = BOX.runs_per_month(HOURS_PER_WEEK)
+    found = break_even(BOX, RENT_USD, runs_per_month, 600.0)
+    assert found.runs == pytest.approx(500)
+    assert found.months == pytest.approx(1.25 * 61.328, abs=0.005)
+    for months, value in ((found.months, 0.0), (found.months_after_resale, BOX.value_usd(found.months_after_resale))):
+        rented = max(0.0, months * runs_per_month * RENT_USD - 600)
+        assert BOX.spent_usd(months, runs_per_month) - value == pytest.approx(rented, rel=1e-6)
+    assert sensitivity(BOX, RENT_USD, (HOURS_PER_WEEK,), 600.0)[0].months[0] == pytest.approx(found.months)
+
+
 def test_a_dear_rent_pays_at_once_less_resale() -> None:
     assert break_even(BOX, 300.0, 10.0).months_after_resale == 0.0
     free = BOX._replace(purchase_usd=0.0)
