@@ -82,6 +82,17 @@ def egress_usd(provider: str, gigabytes: float) -> float | None:
     )
 
 
+def dearest_disk_rate() -> float:
+    """The highest rate known of any provider, USD per GB and month (730 h)."""
+    return max(rates[0].value for (_, kind), rates in _table(PACKAGED).items() if kind == "disk")
+
+
+def dearest_egress_usd(gigabytes: float) -> float:
+    """What sending ``gigabytes`` out costs at the provider, of those known, where that is dearest."""
+    known = (egress_usd(provider, gigabytes) for provider, kind in _table(PACKAGED) if kind == "egress")
+    return max((usd for usd in known if usd is not None), default=math.inf)
+
+
 @cache
 def _table(path: Path) -> dict[tuple[str, str], tuple[Rate, ...]]:
     found: dict[tuple[str, str], list[Rate]] = {}

@@ -40,6 +40,10 @@ class Selection(NamedTuple):
     def matches(self, machine: Machine) -> bool:
         return any(wanted.matches(machine) for wanted in self.alternatives)
 
+    def names(self, machine: Machine) -> bool:
+        """Whether it matches by its accelerators' name, not only by how much memory they have."""
+        return any(wanted.keys and wanted.matches(machine) for wanted in self.alternatives)
+
 
 def parse_selection(text: str) -> Selection:
     """The selection that ``text`` writes. A name of several parts selects all of them. Raises InputError."""

@@ -23,11 +23,16 @@ MAX_SPOT_SPREAD = 1.0
 COMPUTE = "compute"
 CREDITS = "credits"
 
+NEGLIGIBLE_SHARE = 0.01
+"""Of a cost: what is not known and is at most so much leaves the rest a sound answer."""
+
 
 class Charge(NamedTuple):
     """``usd_per_hour`` for as long as the machine is kept plus ``usd_once``; a None price is unknown, not free.
 
     ``billing`` rounds the time up to the provider's step; None charges every second. ``as_of`` is the price's day.
+    ``at_most`` is what an unknown price is at the dearest rate known of anybody, by the hour and once; None where no
+    rate is a guide.
     """
 
     name: str
@@ -36,10 +41,20 @@ class Charge(NamedTuple):
     source: str
     billing: Billing | None = None
     as_of: str | None = None
+    at_most: tuple[float, float] | None = None
 
     @property
     def known(self) -> bool:
         return self.usd_per_hour is not None and self.usd_once is not None
+
+    def unknown_usd(self, seconds: float) -> float:
+        """What the charge may add to the part of a bill that is known, at most: nothing where its price is known."""
+        if self.known:
+            return 0.0
+        if self.at_most is None:
+            return math.inf
+        hourly, once = self.at_most
+        return hourly * seconds / SECONDS_PER_HOUR + once
 
     def usd(self, seconds: float) -> float | None:
         if self.usd_per_hour is None or self.usd_once is None:
@@ -90,6 +105,11 @@ def total_cents(charges: Iterable[Charge], seconds: float) -> int:
     """The sum of the known lines as a bill states it: each rounded to the cent before they are added."""
     amounts = (charge.usd(seconds) for charge in charges)
     return sum(cents(usd) for usd in amounts if usd is not None)
+
+
+def unknown_usd(charges: Iterable[Charge], seconds: float) -> float:
+    """What the charges that nobody knows add at most; infinite where one has no bound."""
+    return sum(charge.unknown_usd(seconds) for charge in charges)
 
 
 def after_credit(total: int, credit_usd: float) -> int:

@@ -12,7 +12,16 @@ from planner.plan.timeline import checkpoint_bytes
 from planner.units import Interval
 from pricing.interruption import Interruptions
 from pricing.offer import Offer
-from pricing.rates import HOURS_PER_MONTH, billing, disk_rate, egress_rates, egress_usd, object_storage_rate
+from pricing.rates import (
+    HOURS_PER_MONTH,
+    billing,
+    dearest_disk_rate,
+    dearest_egress_usd,
+    disk_rate,
+    egress_rates,
+    egress_usd,
+    object_storage_rate,
+)
 
 SYSTEM_DISK_GB = 50.0
 """Operating system, driver, container and Python environment (assumption)."""
@@ -62,7 +71,9 @@ def disk_gb(experiment: Experiment) -> float:
 def _disk(provider: str, gigabytes: float, num_nodes: int) -> Charge:
     rate = disk_rate(provider)
     if rate is None:
-        return Charge("disk", None, None, f"no disk rate of {provider} is known")
+        hourly = dearest_disk_rate() * gigabytes / HOURS_PER_MONTH * num_nodes
+        source = f"no disk rate of {provider} is known; at most {hourly:.2g} USD an hour at the dearest rate known"
+        return Charge("disk", None, None, source, at_most=(hourly, 0.0))
     hourly = rate.value * gigabytes / HOURS_PER_MONTH * num_nodes
     return Charge("disk", hourly, 0.0, f"{gigabytes:.0f} GB a node; {rate.source}", as_of=rate.as_of)
 
@@ -80,6 +91,8 @@ def _egress(provider: str, experiment: Experiment) -> Charge:
     gigabytes = checkpoint_bytes(experiment) / 1e9
     usd = egress_usd(provider, gigabytes)
     if usd is None:
-        return Charge("egress", None, None, f"no egress rate of {provider} is known")
+        most = dearest_egress_usd(gigabytes)
+        source = f"no egress rate of {provider} is known; at most {most:.2f} USD at the dearest rate known"
+        return Charge("egress", None, None, source, at_most=(0.0, most))
     rate = egress_rates(provider)[0]
     return Charge("egress", 0.0, usd, f"{gigabytes:.2g} GB of results; {rate.source}", as_of=rate.as_of)

@@ -22,7 +22,7 @@ def front(rows: Sequence[Row]) -> list[FrontPoint]:
     allowed = [
         index
         for index, row in enumerate(rows)
-        if row.setting.candidate.machine.accelerator.stack in ORDINARY_STACKS and row.setting.candidate.tariff.complete
+        if row.setting.candidate.machine.accelerator.stack in ORDINARY_STACKS and row.cost_known
     ]
     kept = pareto_front([rows[index] for index in allowed])
     chosen = sorted((allowed[index] for index in kept), key=lambda index: rows[index].time_s)

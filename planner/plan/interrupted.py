@@ -4,7 +4,7 @@ import math
 
 from planner.plan.plan import SpotTerms
 from planner.plan.spot import NEVER, SpotTime, interruption_time, segments
-from planner.plan.timeline import Timeline
+from planner.plan.timeline import LONGEST_RUN_S, Timeline
 from planner.units import SECONDS_PER_HOUR, Interval
 
 _BISECTIONS = 24
@@ -34,7 +34,8 @@ def interrupted_time(line: Timeline, per_hour: Interval) -> Interval:
 
     Three things make it uncertain, taken as independent, their distances in ln added in quadrature: the work itself,
     the rate, and luck, which is the spread of the process at the likely rate. It is never less than without
-    interruptions.
+    interruptions. P90 is infinite where no end is in sight (``LONGEST_RUN_S``): a rate that is known no better than to
+    a factor of ten may be one at which hardly a segment ends.
     """
     undisturbed = line.total
     luck = loss(line, line.work.p50, per_hour.p50)
@@ -45,8 +46,9 @@ def interrupted_time(line: Timeline, per_hour: Interval) -> Interval:
     chance = [undisturbed.p50 + luck.quantile_s(share) for share in (0.1, 0.9)]
     below = (undisturbed.p50 / undisturbed.p10, middle / rates[0], middle / chance[0])
     above = (undisturbed.p90 / undisturbed.p50, rates[1] / middle, chance[1] / middle)
+    high = middle * math.exp(_together(above))
     return Interval(
-        max(undisturbed.p10, middle * math.exp(-_together(below))), middle, middle * math.exp(_together(above))
+        max(undisturbed.p10, middle * math.exp(-_together(below))), middle, high if high <= LONGEST_RUN_S else math.inf
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime
 
 from planner.plan.candidates import Candidate
@@ -13,12 +14,24 @@ from planner.plan.hints import hints_for
 from planner.plan.interrupted import break_even_rate, spot_terms, with_checkpoints
 from planner.plan.plan import CostPart, Estimate, SpotTerms, TimePart
 from planner.plan.search import Refusal, Row, Setting
+from planner.plan.tail import has_long_tail
 from planner.throughput.estimate import StepEstimate
 from planner.units import SECONDS_PER_HOUR, Interval
+from pricing.flags import FAR_BELOW_MEDIAN, MARKETPLACE_ASK, MEANING
 from pricing.offer import Offer
 
 PRICE_STALE = "price_stale"
 COST_INCOMPLETE = "cost_incomplete"
+
+COST_BOUNDED = "cost_bounded"
+"""A part of the cost is not known, and negligible at the dearest rate known of anybody."""
+
+SPOT_TAIL = "spot_tail"
+"""Interruptions may make the run dearer than the same machine on demand: see ``planner.plan.tail``."""
+
+
+_DOUBTS = (MARKETPLACE_ASK, FAR_BELOW_MEDIAN)
+"""Flags of a price that one should see confirmed before it is relied on."""
 
 
 def ranked_estimate(row: Row, rank: int, on_front: bool, now: datetime) -> Estimate:
@@ -33,7 +46,7 @@ def ranked_estimate(row: Row, rank: int, on_front: bool, now: datetime) -> Estim
         now,
         rank=rank,
         time_s=time_s,
-        cost_usd=setting.cost_usd(offer, now.date()),
+        cost_usd=setting.cost_usd(offer, now.date()) if math.isfinite(row.cost_usd) else None,
         time_parts=_time_parts(setting, offer, time_s, added),
         added=added,
         finish_at=later(now, time_s.p50),
@@ -41,7 +54,16 @@ def ranked_estimate(row: Row, rank: int, on_front: bool, now: datetime) -> Estim
         on_front=on_front,
         reason="",
         spot=_spot_terms(setting, offer) if offer is not None and offer.purchase == "spot" else None,
+        marks=_marks(row),
     )
+
+
+def _marks(row: Row) -> tuple[str, ...]:
+    """What is to be known of the row's cost before it is relied on."""
+    marks = (SPOT_TAIL,) if has_long_tail(row.setting, row.offer) else ()
+    if not row.cost_known:
+        return (*marks, COST_INCOMPLETE)
+    return (*marks, COST_BOUNDED) if row.unknown_usd > 0 else marks
 
 
 def _spot_terms(setting: Setting, offer: Offer) -> SpotTerms:
@@ -71,6 +93,7 @@ def refused_estimate(refusal: Refusal, now: datetime) -> Estimate:
         p_meets=None,
         on_front=False,
         reason=refusal.reason,
+        marks=() if refusal.candidate.tariff.complete else (COST_INCOMPLETE,),
     )
 
 
@@ -89,6 +112,7 @@ def _estimate(
     p_meets: float | None,
     on_front: bool,
     reason: str,
+    marks: tuple[str, ...],
     spot: SpotTerms | None = None,
 ) -> Estimate:
     machine = candidate.machine
@@ -129,7 +153,7 @@ def _estimate(
         mfu=step.mfu if step else None,
         bound_by=step.bound_by if step else None,
         evidence=step.evidence if step else None,
-        flags=_flags(candidate, offer, now, added) + (step.flags if step else ()),
+        flags=_flags(candidate, offer, now, added) + marks + (step.flags if step else ()),
         price_as_of=offer.price_as_of if offer else candidate.tariff.price_as_of,
         price_source=offer.price_source if offer else candidate.tariff.source,
         energy_kwh=energy_kwh,
@@ -137,8 +161,15 @@ def _estimate(
         reason=reason,
         step_parts=step.parts if step else None,
         spot=spot,
-        hints=hints_for(candidate.provider, candidate.instance_type, candidate.purchase(offer)) if rank else (),
+        hints=_hints(candidate, offer) if rank else (),
     )
+
+
+def _hints(candidate: Candidate, offer: Offer | None) -> tuple[str, ...]:
+    """What stands between the price and the machine."""
+    known = hints_for(candidate.provider, candidate.instance_type, candidate.purchase(offer))
+    doubts = () if offer is None else tuple(MEANING[flag] for flag in offer.flags if flag in _DOUBTS)
+    return known + doubts
 
 
 def _bill(
@@ -161,7 +192,7 @@ def _flags(candidate: Candidate, offer: Offer | None, now: datetime, added: Sche
         flags += limit_flags(added, candidate.free_tier)
     if offer is not None and price_age(offer, now.date()).stale:
         flags += (PRICE_STALE,)
-    return flags if candidate.tariff.complete else (*flags, COST_INCOMPLETE)
+    return flags
 
 
 def _time_parts(

@@ -11,11 +11,19 @@ from typing import Literal, NamedTuple
 
 from planner.experiment.experiment import Experiment
 from planner.plan.candidates import Candidate
-from planner.plan.cost import after_credit, cents, cost_interval, price_age, total_cents
+from planner.plan.cost import (
+    NEGLIGIBLE_SHARE,
+    after_credit,
+    cents,
+    cost_interval,
+    price_age,
+    total_cents,
+    unknown_usd,
+)
 from planner.plan.free_tier import calendar_time
 from planner.plan.interrupted import interrupted_time, loss
 from planner.plan.probability import p_below
-from planner.plan.timeline import Timeline, timeline
+from planner.plan.timeline import LONGEST_RUN_S, Timeline, timeline
 from planner.throughput.estimate import StepEstimate
 from planner.throughput.step import StepModel
 from planner.units import SECONDS_PER_HOUR, Interval, format_bytes
@@ -23,7 +31,6 @@ from pricing.offer import Offer
 
 Sort = Literal["value", "cost", "time"]
 
-LONGEST_RUN_S = 100 * 365.25 * 86400
 TOO_LONG = "it would take more than a hundred years"
 NEVER_FINISHES = "interrupted so often that it would never finish"
 
@@ -113,13 +120,27 @@ class Setting:
 
 
 class Row(NamedTuple):
-    """One ranked way to run and pay: P50 seconds and USD; ``p_meets`` is None where no limit was given."""
+    """One ranked way to run and pay: P50 seconds and USD; ``p_meets`` is None where no limit was given.
+
+    ``cost_usd`` is infinite where no part of it is known, so that nobody takes it for nothing.
+    """
 
     setting: Setting
     offer: Offer | None
     time_s: float
     cost_usd: float
     p_meets: float | None
+
+    @property
+    def unknown_usd(self) -> float:
+        """What is not known of the cost, at most: 0 where it is known in full, infinite where nothing bounds it."""
+        tariff = self.setting.candidate.tariff
+        return 0.0 if tariff.complete else unknown_usd(tariff.charges, self.time_s + tariff.idle_s)
+
+    @property
+    def cost_known(self) -> bool:
+        """Whether the cost is known in full, or but for a part that is negligible at most."""
+        return self.unknown_usd <= NEGLIGIBLE_SHARE * self.cost_usd < math.inf
 
     def value(self, hour_value_usd: float) -> float:
         return self.cost_usd + self.time_s / SECONDS_PER_HOUR * hour_value_usd
@@ -174,6 +195,7 @@ def _add_offers(setting: Setting, limits: Limits, now: datetime, rows: list[Row]
     """A row or a refusal for each of the offers. What is done here is done thousands of times."""
     candidate = setting.candidate
     num_nodes, limited, credit_usd = candidate.machine.num_nodes, limits.given, candidate.tariff.credit_usd
+    unpriced = candidate.usd_per_hour(None) is None
     for offer in candidate.offers:
         run = setting.run(offer)
         if run.problem:
@@ -185,16 +207,21 @@ def _add_offers(setting: Setting, limits: Limits, now: datetime, rows: list[Row]
         if credit_usd:
             total = after_credit(total, credit_usd)
         p_meets = _p_meets(setting, offer, limits, now) if limited else None
-        rows.append(Row(setting, offer, run.p50_s, total / 100, p_meets))
+        cost_usd = math.inf if unpriced and offer is None else total / 100
+        rows.append(Row(setting, offer, run.p50_s, cost_usd, p_meets))
 
 
 def _p_meets(setting: Setting, offer: Offer | None, limits: Limits, now: datetime) -> float:
-    """Time drives cost, so the two limits fail together: the smaller probability is the joint one."""
+    """Time drives cost, so the two limits fail together: the smaller probability is the joint one.
+
+    A cost of which nothing is known cannot be said to keep a budget.
+    """
     probabilities = []
     if limits.deadline is not None:
         probabilities.append(p_below(setting.time_s(offer), (limits.deadline - now).total_seconds()))
     if limits.budget_usd is not None:
-        probabilities.append(p_below(setting.cost_usd(offer, now.date()), limits.budget_usd))
+        unpriced = setting.candidate.usd_per_hour(offer) is None
+        probabilities.append(0.0 if unpriced else p_below(setting.cost_usd(offer, now.date()), limits.budget_usd))
     return min(probabilities)
 
 

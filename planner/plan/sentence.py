@@ -23,6 +23,10 @@ PURCHASE_WORDS = {
 }
 
 
+_ANY_REGION = ("all", "any")
+"""What stands for a region where a price holds anywhere, or its place is not said."""
+
+
 def recommendation_sentence(row: Row, limits: Limits, now: datetime, money: MoneyFormat = format_money) -> str:
     offer = row.offer
     time_s = row.setting.time_s(offer)
@@ -79,9 +83,10 @@ def _where(row: Row) -> str:
         return f"this machine ({machine_words(candidate)})"
     if row.offer is None:
         return f"{candidate.name} ({machine_words(candidate)})"
-    place = place_of_offer(row.offer.region, row.offer.zone)
+    anywhere = row.offer.region in _ANY_REGION
+    place = "" if anywhere else f" in {place_of_offer(row.offer.region, row.offer.zone)}"
     bought = PURCHASE_WORDS[row.offer.purchase]
-    return f"{candidate.provider} {candidate.instance_type} ({machine_words(candidate)}) in {place}, {bought}"
+    return f"{candidate.provider} {candidate.instance_type} ({machine_words(candidate)}){place}, {bought}"
 
 
 def _why(row: Row, limits: Limits, money: MoneyFormat) -> str:

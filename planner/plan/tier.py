@@ -72,9 +72,8 @@ def _best(rows: Iterable[Row], deadline_s: float | None) -> dict[int, Row]:
         if key in levels:
             level = levels[key]
         else:
-            known = setting.candidate.tariff.complete
-            level = levels[key] = arrangement_of(setting.candidate.machine) if known else None
-        if level is None:
+            level = levels[key] = arrangement_of(setting.candidate.machine)
+        if level is None or not (setting.candidate.tariff.complete or row.cost_known):
             continue
         if row.time_s <= limits_s[level]:
             if level not in in_time or row.cost_usd < in_time[level].cost_usd:

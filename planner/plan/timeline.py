@@ -25,6 +25,9 @@ DOWNLOAD_BYTES_PER_S = 200e6
 CHECKPOINT_BYTES_PER_S = 125e6
 """Writing a checkpoint, on each node: the baseline rate of the commonest cloud disk (AWS gp3, 125 MiB/s)."""
 
+LONGEST_RUN_S = 100 * 365.25 * 86400
+"""Nobody plans for longer than a hundred years: what takes longer has no end in sight."""
+
 _MASTER_WEIGHT_BYTES = 4.0
 
 
