@@ -120,8 +120,8 @@ class Session:
                     done, total = 0, line.get("cases")
                 elif line["kind"] == "rate":
                     del line["kind"]
+                    done += not line.pop("again", False)
                     self._take(device, line)
-                    done += 1
                     progress(f"{device['device']}: {line['name']}", done, total)
         return None
 

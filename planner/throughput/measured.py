@@ -20,7 +20,7 @@ from planner.throughput.calibration import Calibration, ClassEfficiency, LayoutC
 from planner.throughput.device import HostSpeed
 from planner.throughput.evidence import Here, Knowledge, shipped_knowledge
 from planner.throughput.input_pipeline import with_decode_rate
-from planner.throughput.kernels import kind_of
+from planner.throughput.kernels import CONVOLUTIONS, kind_of
 from planner.throughput.measured_gpu import knowledge_with_gpu
 from planner.throughput.measurement import Measurement, Software
 from planner.throughput.optimizer import UPDATE_RULES
@@ -36,8 +36,12 @@ _ANOTHER_NETWORK_RAN = (-0.13, 0.13)
 _PRIOR_SD = {"architecture": 0.12, "network": 0.06}
 _NOISE_SD = 0.03
 
-# Kinds of networks differ in their surroundings by as much as a probe from the networks of its kind: half remains.
-_PROBE_SHRINKAGE = 0.5
+# What a probe took more or less than its operations is what its kind shares here, and what is the probe's own: of the
+# variances above, the share of the first.
+_PROBE_SHRINKAGE = _PRIOR_SD["architecture"] ** 2 / (_PRIOR_SD["architecture"] ** 2 + _PRIOR_SD["network"] ** 2)
+
+# As much of the bottleneck probe's arithmetic is in 1x1 convolutions, nothing of the plain one's.
+_POINTWISE_SHARE = 0.5
 
 # Without these (numpy alone, or interrupted early) an estimate rests on specifications still, and says so.
 _CORE_CLASSES = {"mm", "conv", "ew"}
@@ -153,7 +157,7 @@ def measured_calibration(shipped: Calibration, measured: MeasuredHere, experimen
         "optimizer_bandwidth_share": _optimizer_share(rates, experiment.optimizer, bandwidth, shipped),
     }
     prior = dict.fromkeys(shipped.offsets["prior_sd"], 0.0) | _PRIOR_SD
-    surroundings = _surroundings(rates, kind_of(experiment.workload))
+    surroundings = _surroundings(rates, experiment.workload)
     effects = {} if surroundings is None else {"architecture": {"cpu": (surroundings, _PRIOR_SD["architecture"])}}
     tiers = {
         **shipped.intervals["tiers"],
@@ -169,13 +173,27 @@ def measured_calibration(shipped: Calibration, measured: MeasuredHere, experimen
     )
 
 
-def _surroundings(rates: MeasuredRates, kind: str) -> float | None:
-    """ln(predicted / measured) to expect of this kind of network: that of its probes or those nearest to it, shrunk.
+def _surroundings(rates: MeasuredRates, workload: Workload) -> float | None:
+    """ln(predicted / measured) to expect of a network: that of the probes of its kind or nearest to it, shrunk.
 
-    One probe stands for all networks of its kind, and its step varies with what the system makes of its memory.
+    One probe stands for all networks of its kind. What is wrong with the rates themselves is wrong with its sum of
+    operations as with theirs.
     """
-    known = [rates.surroundings[name] for name in _PROBES_OF_KIND[kind] if name in rates.surroundings]
-    return _PROBE_SHRINKAGE * sum(known) / len(known) if known else None
+    names = _PROBES_OF_KIND[kind_of(workload)]
+    probes = {name: rates.surroundings[name] for name in names if name in rates.surroundings}
+    if "convolutional" in probes and "bottleneck" in rates.surroundings:
+        pointwise = min(_pointwise_share(workload) / _POINTWISE_SHARE, 1.0)
+        probes["convolutional"] += pointwise * (rates.surroundings["bottleneck"] - probes["convolutional"])
+    return _PROBE_SHRINKAGE * sum(probes.values()) / len(probes) if probes else None
+
+
+def _pointwise_share(workload: Workload) -> float:
+    """The 1x1 convolutions' share of the arithmetic of convolutions."""
+    flops = {True: 0.0, False: 0.0}
+    for operation in workload.operations:
+        if operation.op_class in CONVOLUTIONS:
+            flops[operation.op_class.startswith("conv1")] += operation.flops.per_sample
+    return flops[True] / (flops[True] + flops[False]) if flops[True] else 0.0
 
 
 def _shares(rate: ClassRate, peak: float, bandwidth: float) -> tuple[float, float]:

@@ -97,17 +97,23 @@ def deviations_of(rates: GpuRates, accelerator: Accelerator, knowledge: Knowledg
     """How the engines and the memory of ``share`` of the accelerator differ from what is expected of them."""
     constants = knowledge.calibration.device
     found: dict[str, Deviation] = {}
+    log_ratios: dict[str, float] = {}
     for engine, measured in rates.products.items():
         expected = expected_product(engine, accelerator, constants, share)
         if expected is not None:
             sd = _product_sd(engine, accelerator)
-            log_ratio = math.log(measured.rate / expected) - _offset(knowledge, accelerator, engine)
-            found[engine] = _split(log_ratio, sd, math.hypot(measured.log_sd, _RULE_SD[engine]))
-    if found:  # what slows every engine slows the clock that they share
-        found["sm_clock"] = max(found.values(), key=sum)
+            log_ratios[engine] = math.log(measured.rate / expected) - _offset(knowledge, accelerator, engine)
+            found[engine] = _split(log_ratios[engine], sd, math.hypot(measured.log_sd, _RULE_SD[engine]))
+    if len({log_ratio > 0.0 for log_ratio in log_ratios.values()}) == 1:
+        found["sm_clock"] = found[_nearest_to_expected(log_ratios, found)]
     if rates.moved is not None and accelerator.bandwidth_bytes_per_s is not None:
         found["bandwidth"] = _moved(rates.moved, accelerator.bandwidth_bytes_per_s * share, knowledge, accelerator)
     return Deviations(accelerator, found)
+
+
+def _nearest_to_expected(log_ratios: Mapping[str, float], found: Mapping[str, Deviation]) -> str:
+    """The engine that says what all deviate by, which is the clock they share: of several alike the best known."""
+    return min(log_ratios, key=lambda engine: (round(abs(log_ratios[engine]), 2), -abs(sum(found[engine]))))
 
 
 def expected_product(

@@ -150,6 +150,18 @@ def test_a_rate_that_was_measured_unsteadily_counts_less() -> None:
     assert sum(found) == pytest.approx(0.5 * math.log(0.7))
 
 
+def test_the_clock_is_what_every_engine_deviates_by() -> None:
+    """With all engines alike the best known says it; where one is less slow, that one; where they disagree, nothing."""
+    known = shipped_knowledge()
+    half = deviations_of(as_expected(engines=0.5), HERE.accelerator, known).rates
+    assert half["sm_clock"] == half["half"]
+    rates = as_expected(engines=0.5)
+    for factor, clock in ((1.5, "fp32"), (2.2, None)):
+        fp32 = rates.products["fp32"]._replace(rate=factor * rates.products["fp32"].rate)
+        found = deviations_of(rates._replace(products={**rates.products, "fp32": fp32}), HERE.accelerator, known).rates
+        assert found.get("sm_clock") == (None if clock is None else found[clock])
+
+
 def test_others_move_by_what_they_share() -> None:
     """Of slow memory a twin shares the accelerator's half; of slow fp32 products a sister the architecture's part."""
     memory = known(as_expected(memory=0.7), experiment())

@@ -1,4 +1,4 @@
-"""Small networks of four kinds, with the operations of one training step: what do operations take inside a network?
+"""Small networks of five kinds, with the operations of one training step: what do operations take inside a network?
 
 Alone, an operation finds its memory warm and kept; inside a step it does not. The ratio of a probe's step to the sum of
 its operations at the rates of their classes is what the surroundings cost, by kind of network. None of the probes is a
@@ -103,6 +103,7 @@ class Residual(nn.Module):  # type: ignore[misc]  # torch is not installed where
 def probes(batch: int) -> list[Callable[[], Probe]]:
     return [
         lambda: plain(batch),
+        lambda: bottleneck(batch),
         lambda: inverted(batch),
         lambda: transformer(batch // 2),
         lambda: recurrent(2 * batch),
@@ -123,6 +124,28 @@ def plain(batch: int) -> Probe:
         book.add("ew", 0.0, 24.0 * batch * outputs * result**2, 2)
         layers.append(Residual(nn.Sequential(*body)))
     return _classifier("plain convolutions", "convolutional", book, layers, 192, 14)
+
+
+def bottleneck(batch: int) -> Probe:
+    """1x1, 3x3, 1x1, narrow in between, and a sum: twice at three sizes, after a 7x7 one and a pool."""
+    book = Ledger(batch)
+    layers = [book.convolution(3, 40, 224, 7, 2), *book.normalised(40, 112), nn.MaxPool2d(3, 2, 1)]
+    book.add("pool", 0.0, 4.0 * batch * 40 * (4.5 * 112**2), 2)
+    before = 40
+    for width, size in ((40, 56), (80, 28), (160, 14)):
+        for _ in range(2):
+            wide = 4 * width
+            if before != wide:
+                stride = 1 if before == 40 else 2
+                layers += [book.convolution(before, wide, stride * size, 1, stride), *book.normalised(wide, size)]
+            body = [book.convolution(wide, width, size, 1), *book.normalised(width, size)]
+            body += [book.convolution(width, width, size, 3), *book.normalised(width, size)]
+            body += [book.convolution(width, wide, size, 1), *book.normalised(wide, size, None)]
+            book.add("ew", 0.0, 24.0 * batch * wide * size**2, 2)
+            layers += [Residual(nn.Sequential(*body)), nn.ReLU(inplace=True)]
+            book.add("ew", 0.0, 20.0 * batch * wide * size**2, 2)
+            before = wide
+    return _classifier("bottlenecks", "bottleneck", book, layers, 640, 14)
 
 
 def inverted(batch: int) -> Probe:

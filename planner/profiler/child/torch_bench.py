@@ -20,6 +20,8 @@ usage: python torch_bench.py SECONDS SECONDS_PER_CASE [SUSTAINED_SECONDS]
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
 import math
 import statistics
@@ -34,6 +36,7 @@ from probe_networks import Probe, probes
 
 LEAST_REPEATS = 3
 MOST_REPEATS = 25
+UNSTEADY, UNSTEADY_S = 1.25, 3.0
 WINDOW_S = 1.0
 QUEUED_S = 2e-3
 VOCABULARY = 16390  # as little divisible as vocabularies are
@@ -87,12 +90,7 @@ class Bench(NamedTuple):
 
 
 def cases(bench: Bench) -> Iterator[Case]:
-    """All cases, small blocks of memory before large ones.
-
-    The C library keeps freed blocks up to the largest that it has seen freed, and takes larger ones from the system
-    anew, page by page (mallopt(3), M_MMAP_THRESHOLD): after a large block, small ones look faster than they are in a
-    step that has none.
-    """
+    """All cases that every device has."""
     yield from _overhead(bench)
     for optimizer in _OPTIMIZERS:
         yield from _updates(bench, optimizer)
@@ -115,7 +113,6 @@ def cases(bench: Bench) -> Iterator[Case]:
     yield from _pooling(bench)
     yield from _vocabulary(bench)
     yield from _products(bench, 1024, 512, VOCABULARY)
-    yield from _held_memory(bench)
     yield from _convolution(bench, 192, 192, 28, kernel=3, groups=32)
     yield from _batched_products(bench)
 
@@ -131,9 +128,8 @@ def accelerator_cases(bench: Bench) -> Iterator[Case]:
 
 
 def half_type(device: torch.device) -> torch.dtype:
-    """The 2-byte type that automatic mixed precision takes here."""
-    modern = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
-    return torch.bfloat16 if modern else torch.float16
+    """The 2-byte type that automatic mixed precision takes here: GPUs that have TF32 have bf16."""
+    return torch.bfloat16 if _has_tf32(device) else torch.float16
 
 
 def _matrix_cases(bench: Bench) -> Iterator[Case]:
@@ -563,26 +559,36 @@ def _updates(bench: Bench, optimizer: str) -> Iterator[Case]:
 # --- how it is measured -----------------------------------------------------------------------------------------------
 
 
-def timed(bench: Bench, case: Case, case_s: float) -> dict[str, Any]:
-    """Median and quartiles of the case's seconds after a first call that nobody counts."""
-    with torch.set_grad_enabled(case.op_class in ("rnn", "sdpa_bw", "launch")):
-        call = case.build()
-        call()
-        bench.wait()
-        calls = _calls_together(bench, call)
-        seconds: list[float] = []
-        begin = time.perf_counter()
-        while len(seconds) < LEAST_REPEATS or (time.perf_counter() - begin < case_s and len(seconds) < MOST_REPEATS):
-            seconds.append(_seconds_a_call(bench, call, calls))
+class Timer:
+    """Times cases; all that a case has taken so far counts, in however many visits."""
+
+    def __init__(self, bench: Bench, case_s: float) -> None:
+        self.bench = bench
+        self.case_s = case_s
+        self._taken: dict[tuple[str, str, str], list[float]] = {}
+
+    def timed(self, case: Case) -> dict[str, Any]:
+        """Median and quartiles of the case's seconds; the first call of a visit is not counted."""
+        seconds = self._taken.setdefault((case.name, case.op_class, case.phase), [])
+        with torch.set_grad_enabled(case.op_class in ("rnn", "sdpa_bw", "launch")):
+            call = case.build()
+            call()
+            self.bench.wait()
+            calls = _calls_together(self.bench, call)
+            begin, most = time.perf_counter(), len(seconds) + MOST_REPEATS
+            least = len(seconds) + LEAST_REPEATS
+            while len(seconds) < least or (time.perf_counter() - begin < self.case_s and len(seconds) < most):
+                seconds.append(_seconds_a_call(self.bench, call, calls))
+        return {
+            "kind": "rate",
+            **{field: value for field, value in case._asdict().items() if field != "build"},
+            **_spread(seconds),
+        }
+
+
+def _spread(seconds: list[float]) -> dict[str, Any]:
     low, middle, high = statistics.quantiles(seconds, n=4, method="inclusive")
-    return {
-        "kind": "rate",
-        **{field: value for field, value in case._asdict().items() if field != "build"},
-        "seconds": middle,
-        "low_s": low,
-        "high_s": high,
-        "repeats": len(seconds),
-    }
+    return {"seconds": middle, "low_s": low, "high_s": high, "repeats": len(seconds)}
 
 
 def _seconds_a_call(bench: Bench, call: Callable[[], Any], calls: int) -> float:
@@ -600,31 +606,35 @@ def _calls_together(bench: Bench, call: Callable[[], Any]) -> int:
     return max(1, math.ceil(QUEUED_S / _seconds_a_call(bench, call, 1)))
 
 
-def probed(probe: Probe) -> dict[str, Any]:
-    """Seconds of a step inside a small network, and what it is made of."""
-    probe.step()
-    seconds = []
-    for _ in range(LEAST_REPEATS):
-        start = time.perf_counter()
+class ProbeTimer:
+    """A probe and what its steps took; the first step is not counted."""
+
+    def __init__(self, probe: Probe) -> None:
+        self.probe = probe
+        self._seconds: list[float] = []
         probe.step()
-        seconds.append(time.perf_counter() - start)
-    return {
-        "kind": "rate",
-        "name": probe.name,
-        "op_class": "probe",
-        "phase": probe.kind,
-        "flops": sum(row.flops for row in probe.rows),
-        "bytes": sum(row.bytes for row in probe.rows),
-        "kernels": sum(row.kernels for row in probe.rows),
-        "seconds": statistics.median(seconds),
-        "low_s": min(seconds),
-        "high_s": max(seconds),
-        "repeats": len(seconds),
-        "optimizer": probe.optimizer,
-        "parameters": probe.parameters,
-        "held_bytes": probe.held_bytes,
-        "rows": [list(row) for row in probe.rows],
-    }
+
+    def timed(self) -> dict[str, Any]:
+        """Seconds of a step inside a small network, and what it is made of."""
+        for _ in range(LEAST_REPEATS):
+            start = time.perf_counter()
+            self.probe.step()
+            self._seconds.append(time.perf_counter() - start)
+        probe = self.probe
+        return {
+            "kind": "rate",
+            "name": probe.name,
+            "op_class": "probe",
+            "phase": probe.kind,
+            "flops": sum(row.flops for row in probe.rows),
+            "bytes": sum(row.bytes for row in probe.rows),
+            "kernels": sum(row.kernels for row in probe.rows),
+            **_spread(self._seconds),
+            "optimizer": probe.optimizer,
+            "parameters": probe.parameters,
+            "held_bytes": probe.held_bytes,
+            "rows": [list(row) for row in probe.rows],
+        }
 
 
 def devices() -> list[torch.device]:
@@ -652,21 +662,75 @@ def main(seconds: float, case_s: float) -> None:
     end = time.perf_counter() + seconds
     for device in devices():
         bench = Bench(device, batch=8 if device.type == "cpu" else 64)
-        todo = list(cases(bench))
-        if device.type != "cpu":
-            todo = [*accelerator_cases(bench), *todo]
-        _write(describe(device, len(todo) + (len(probes(bench.batch)) if device.type == "cpu" else 0)))
-        for case in todo:
-            if time.perf_counter() >= end:
-                return
-            try:
-                _write(timed(bench, case, case_s))
-            except (RuntimeError, TypeError) as error:  # what this device lacks says nothing of the others
-                _write({"kind": "failed", "name": case.name, "reason": str(error).partition("\n")[0]})
         if device.type == "cpu":
-            for build in probes(bench.batch):
-                if time.perf_counter() < end:
-                    _write(probed(build()))
+            _on_the_processor(bench, case_s, end)
+        else:
+            todo = [*accelerator_cases(bench), *cases(bench)]
+            _write(describe(device, len(todo)))
+            _run(Timer(bench, case_s), todo, end)
+
+
+def _on_the_processor(bench: Bench, case_s: float, end: float) -> None:
+    """Operations on memory that is there already, the unsteady ones once more; then what memory and a step cost."""
+    todo, held, networks = list(cases(bench)), list(_held_memory(bench)), probes(bench.batch)
+    _write(describe(bench.device, len(todo) + len(held) + len(networks)))
+    timer = Timer(bench, case_s)
+    keep_freed_memory()
+    unsteady = _run(timer, todo, end)
+    _run(timer, unsteady, min(end, time.perf_counter() + UNSTEADY_S), again=True)
+    free_memory_as_training_does()
+    _run(timer, held, end)
+    built: list[ProbeTimer] = []
+    for build in networks:
+        if time.perf_counter() < end:
+            built.append(ProbeTimer(build()))
+            _write(built[-1].timed())
+    for probe in built:  # a while apart: what disturbed one visit is no part of the other
+        if time.perf_counter() < end:
+            _write({**probe.timed(), "again": True})
+
+
+def _run(timer: Timer, todo: list[Case], end: float, *, again: bool = False) -> list[Case]:
+    """Time what there is time for; returns the cases whose repetitions differed much."""
+    unsteady = []
+    for case in todo:
+        if time.perf_counter() >= end:
+            break
+        try:
+            line = timer.timed(case)
+        except (RuntimeError, TypeError, AttributeError) as error:  # what is lacking here says nothing of the others
+            _write({"kind": "failed", "name": case.name, "reason": str(error).partition("\n")[0]})
+            continue
+        _write({**line, "again": True} if again else line)
+        if line["high_s"] > UNSTEADY * line["low_s"]:
+            unsteady.append(case)
+    return unsteady
+
+
+# glibc's mallopt(3). Blocks above a threshold come from the system page by page and go back when they are freed, and so
+# does the top of the heap. The threshold follows the largest block that was freed, up to 32 MB, and the heap keeps
+# twice that. Which blocks stay then depends on what was freed before, and rates with it: one sum took 3 to 27 GB/s.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _MMAP_MAX = -1, -3, -4
+_MOST_KEPT = 32 << 20
+_USUAL_MMAP_MAX = 65536
+
+
+def keep_freed_memory() -> None:
+    """Nothing goes back to the system: an operation's rate is that of its work, whatever ran before."""
+    _mallopt((_MMAP_MAX, 0), (_TRIM_THRESHOLD, -1))
+
+
+def free_memory_as_training_does() -> None:
+    """As the thresholds are when blocks of every size have been freed, which a training step does."""
+    _mallopt((_MMAP_MAX, _USUAL_MMAP_MAX), (_MMAP_THRESHOLD, _MOST_KEPT), (_TRIM_THRESHOLD, 2 * _MOST_KEPT))
+
+
+def _mallopt(*settings: tuple[int, int]) -> None:
+    """Nothing where the C library is another one."""
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        for name, value in settings:
+            mallopt(name, value)
 
 
 def sustain(seconds: float) -> None:
