@@ -58,7 +58,8 @@ def _bare_start() -> float:
 def _start() -> tuple[float, float]:
     """Seconds from the start in a fresh home until the two texts have been written to the terminal."""
     with tempfile.TemporaryDirectory() as home:
-        environment = {**os.environ, "HOME": home, "XDG_CACHE_HOME": home, "TERM": "xterm-256color"}
+        own = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"), home)
+        environment = {**os.environ, **own, "TERM": "xterm-256color"}
         started = time.perf_counter()
         process, terminal = pty.fork()
         if process == 0:

@@ -56,7 +56,8 @@ def main() -> None:
     arguments = parser.parse_args()
     directory: Path = arguments.to
     with tempfile.TemporaryDirectory() as cache:
-        os.environ["XDG_CACHE_HOME"] = cache  # no prices, ledger or profile of whoever takes the pictures
+        for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+            os.environ[name] = cache  # no prices, ledger, machines or profile of whoever takes the pictures
         for name, size, settings, keys in PICTURES:
             if not arguments.names or name in arguments.names:
                 asyncio.run(take(directory / f"{name}.svg", size, settings, keys))

@@ -33,6 +33,7 @@ class Visit:
             "HOME": home,
             "XDG_CACHE_HOME": f"{home}/cache",
             "XDG_CONFIG_HOME": f"{home}/config",
+            "XDG_DATA_HOME": f"{home}/data",
         }
         configuration = os.path.join(home, "tmux.conf")
         with open(configuration, "w", encoding="utf-8") as file:

@@ -9,8 +9,8 @@ from planner.plan.buy_or_rent import BuyOrRent, Rent
 from planner.plot import Line, Point, plot
 
 LONGEST_SHOWN_MONTHS = 240.0
-MARKS = "+x*"
-"""The marks of the rents' lines, in their order."""
+BUY, RESALE, MARKS = "●", "·", "+x*"
+"""The marks of the lines: buying, the same less what it would sell for, and the rents in their order."""
 
 Show = Callable[[float | None], str]
 
@@ -42,21 +42,31 @@ def verdict(found: BuyOrRent, show: Show) -> str:
     return f"Rent: {compared}."
 
 
-def money_plot(found: BuyOrRent, show: Show, *, width: int, height: int = 14, index: int = 0) -> list[str]:
-    """Money spent over the months with one of the purchases, and with each rent; nothing where it cannot run."""
+def money_lines(found: BuyOrRent, index: int = 0) -> tuple[list[Line], list[Point]]:
+    """Money spent over the months with one of the purchases and with each rent, the purchase last, and the months at
+    which it has paid for itself; nothing where it cannot run."""
     bought, runs, end = found.bought[index], found.runs_per_month, found.terms.months
     owning = bought.owning
     if owning is None:
-        return []
-    lines = [Line("less resale", "·", lambda month: owning.spent_usd(month, runs) - owning.value_usd(month))]
+        return [], []
+    lines = [Line("less resale", RESALE, lambda month: owning.spent_usd(month, runs) - owning.value_usd(month))]
     for mark, (rent, _) in zip(MARKS, bought.against, strict=False):
         lines.append(Line(f"rent, {rent.label}", mark, _rented(rent, runs)))
-    lines.append(Line("buy", "●", lambda month: owning.spent_usd(month, runs)))
-    highest = 1.6 * owning.spent_usd(end, runs)
-    clipped = [line._replace(at=_below(line, highest)) for line in lines]
+    lines.append(Line("buy", BUY, lambda month: owning.spent_usd(month, runs)))
     points = [
         Point(even.months, owning.spent_usd(even.months, runs)) for _, even in bought.against if even.months <= end
     ]
+    return lines, points
+
+
+def money_plot(found: BuyOrRent, show: Show, *, width: int, height: int = 14, index: int = 0) -> list[str]:
+    """The same in characters."""
+    lines, points = money_lines(found, index)
+    if not lines:
+        return []
+    end = found.terms.months
+    highest = 1.6 * lines[-1].at(end)
+    clipped = [line._replace(at=_below(line, highest)) for line in lines]
     return plot(clipped, points, end, show, "months", width=width, height=height)
 
 

@@ -22,7 +22,7 @@ from planner.throughput.levers import Lever
 from planner.tui.arrange import Key, Order, key_of
 from planner.tui.asked import Values, command_line, field_of, with_changes
 from planner.tui.clock import age, day
-from planner.tui.commands import EVERYWHERE, Command, bindings
+from planner.tui.commands import EVERYWHERE, Command, bindings, with_everywhere
 from planner.tui.core import Core, LiveCore, Ranked
 from planner.tui.panes import PANES
 from planner.tui.profile_control import ProfileControl
@@ -86,8 +86,9 @@ class BatchFound(Message):
 
 
 def is_ready(screen: Screen[object]) -> TypeGuard[PlannerScreen]:
-    """Whether what a worker tells can be shown on it: not before it is mounted, when it looks at everything itself."""
-    return isinstance(screen, PlannerScreen) and screen.is_mounted
+    """Whether what a worker tells can be shown on it: not before it is mounted, when it looks at everything itself, nor
+    while the app ends, when its panes go one by one."""
+    return isinstance(screen, PlannerScreen) and screen.is_mounted and screen.app.is_running
 
 
 class PlannerApp(App[None]):
@@ -324,6 +325,9 @@ class PlannerApp(App[None]):
         """Rank anew with what was measured."""
         self.core.prices_changed()
         self.ask(self.values)
+        for screen in self.screen_stack:
+            if is_ready(screen):
+                screen.profile_changed()
 
     # Commands
 
@@ -346,12 +350,24 @@ class PlannerApp(App[None]):
         text = command_text(line, True, self.palette)
         self.push_screen(TextDialog("The same question as a command line", text, "y"))
 
+    def action_export(self) -> None:
+        """The file that launches the row under the cursor, or the recommended one."""
+        ranked = self.ranked
+        row = self.chosen or (ranked.recommended if ranked is not None else None)
+        if ranked is None or row is None:
+            return
+        from planner.tui.screens.export import ExportScreen
+
+        write = partial(self.core.export, ranked, row)
+        self.push_screen(ExportScreen(machine_name(row), write, self.palette))
+
     def action_assumptions(self) -> None:
         if self.ranked is not None:
-            self.push_screen(TextDialog("Assumed", assumptions_text(self.ranked.plan, self.palette), "a"))
+            text = assumptions_text(self.ranked.plan, self.palette)
+            self.push_screen(TextDialog("The answer and what it assumes", text, "a"))
 
     def action_keys(self) -> None:
-        text = keys_text([*self._commands_here(), *EVERYWHERE], self.palette)
+        text = keys_text(with_everywhere(self._commands_here()), self.palette)
         self.push_screen(TextDialog("Keys", text, "question_mark"))
 
     def action_help_focused(self) -> None:
@@ -389,7 +405,7 @@ class PlannerApp(App[None]):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """The palette: every command of this screen, under its group."""
-        for command in (*self._commands_here(), *EVERYWHERE):
+        for command in with_everywhere(self._commands_here()):
             key = f" ({command.shown_key})" if command.key else ""
             title = f"{command.group}: {command.title}"
             yield SystemCommand(title, f"{command.group}{key}", partial(self._run_command, command.action))

@@ -60,6 +60,21 @@ def misses(row: Estimate, limits: Limits) -> bool:
     return limits.given and (row.p_meets is None or row.p_meets < limits.confidence)
 
 
+class Missed(NamedTuple):
+    """By how much a row's P50 is beyond the limits, in seconds and in USD; None for a limit that it keeps."""
+
+    seconds: float | None
+    usd: float | None
+
+
+def missed_by(row: Estimate, limits: Limits) -> Missed:
+    """A row may miss neither and still be too unlikely to meet them: its ``p_meets`` says so."""
+    deadline, budget = limits.deadline, limits.budget_usd
+    late = (row.finish_at - deadline).total_seconds() if row.finish_at is not None and deadline is not None else 0.0
+    over = row.cost_usd.p50 - budget if row.cost_usd is not None and budget is not None else 0.0
+    return Missed(late if late > 0 else None, over if over > 0 else None)
+
+
 def arrange(rows: Sequence[Estimate], limits: Limits, order: Order, missed_title: str) -> list[Estimate | Rule]:
     """The lines of the table: rows of the plan in their order, or sorted, under rules where they are divided."""
     shown = [row for row in rows if _contains(row, order.words)]

@@ -9,13 +9,17 @@ from planner.tui.panes import PANES
 
 
 class Command(NamedTuple):
-    """``group`` is the palette's prefix; ``word`` what the footer says ('' never there); ``key`` '' has no key."""
+    """``group`` is the palette's prefix; ``word`` what the footer says ('' never there); ``key`` '' has no key.
+
+    ``keys`` is what the footer shows for two keys that go together: '← →'.
+    """
 
     group: str
     title: str
     key: str
     action: str
     word: str = ""
+    keys: str = ""
 
     @property
     def shown_key(self) -> str:
@@ -33,7 +37,7 @@ EVERYWHERE = (
     ),
     Command("Go", "to a pane by its letter", "ctrl+o", "app.jump"),
     Command("Show", "the same question as a command line, and copy it", "y", "app.command_line", "Command"),
-    Command("Show", "what was assumed, and warnings", "a", "app.assumptions"),
+    Command("Show", "the answer in full, what was assumed, and warnings", "a", "app.assumptions"),
     Command("Show", "all keys of this screen", "question_mark", "app.keys", "Help"),
     Command("Show", "help for the focused pane", "f1", "app.help_focused"),
     Command("Theme", "change between dark and light", "ctrl+t", "app.other_theme"),
@@ -51,7 +55,7 @@ PLAN = (
     Command("Plan", "pin this row to the top, or let it go", "p", "screen.pin"),
     Command("Plan", "compare the pinned rows side by side", "v", "screen.compare"),
     Command("Plan", "the chart on the whole screen", "c", "screen.chart", "Chart"),
-    Command("Plan", "a file that launches this row", "x", "screen.export"),
+    Command("Plan", "a file that launches this row", "x", "app.export", "Export"),
     Command("Plan", "rows that have no rank, and why", "u", "screen.unranked"),
     Command("Plan", "ask again, now", "ctrl+r", "app.ask_again"),
     Command("Plan", "the recommended row", "r", "screen.recommended"),
@@ -90,6 +94,7 @@ WHY = (
     Command("Why", "the row before", "N", "screen.step(-1)"),
     Command("Why", "try this lever: it goes into the form", "space", "screen.try_lever", "Try lever"),
     Command("Why", "undo the lever tried last", "z", "screen.undo_lever", "Undo"),
+    Command("Why", "a file that launches this row", "x", "app.export", "Export"),
 )
 PRICES = (
     Command("Prices", "stop the refresh, or back to the plan", "escape", "screen.stop_or_leave"),
@@ -113,10 +118,16 @@ def bindings(commands: Iterable[Command]) -> list[BindingType]:
     return [Binding(command.key, command.action, command.title, show=False) for command in commands if command.key]
 
 
-def footer(commands: Iterable[Command], left_out: Sequence[str] = ()) -> list[tuple[str, str, str]]:
+def with_everywhere(commands: Sequence[Command]) -> list[Command]:
+    """A screen's commands, then those of everywhere but the ones whose key means something else there."""
+    taken = {command.key for command in commands if command.key}
+    return [*commands, *(command for command in EVERYWHERE if command.key not in taken)]
+
+
+def footer(commands: Sequence[Command], left_out: Sequence[str] = ()) -> list[tuple[str, str, str]]:
     """(key, word, action) of the commands that have a word, then those of everywhere."""
     return [
-        (command.shown_key, command.word, command.action)
-        for command in (*commands, *EVERYWHERE)
+        (command.keys or command.shown_key, command.word, command.action)
+        for command in with_everywhere(commands)
         if command.word and command.word not in left_out
     ]

@@ -55,6 +55,12 @@ def axis_around(values: Iterable[float], ticks: Sequence[float]) -> LogAxis:
     return LogAxis(low, high)
 
 
+def round_step(span: float, steps: int) -> float:
+    """The least of 1, 2 and 5 times a power of ten of which at most ``steps`` cover ``span`` (> 0)."""
+    power = 10.0 ** math.floor(math.log10(span / steps))
+    return next(digit * power for digit in (1, 2, 5, 10) if digit * power * steps >= span)
+
+
 def bar(share: float, cells: int, color: str, track: str) -> Text:
     """A thin bar over its track, in half-cell steps; ``share`` is clamped to 0..1."""
     halves = round(min(max(share, 0.0), 1.0) * cells * 2)

@@ -13,6 +13,9 @@ from planner.profiler.detect import LocalMachine
 from planner.profiler.session import HOST_S, QUICK_S, Session
 from planner.profiler.this_machine import profile_path
 
+MOST_S = QUICK_S
+"""A profile takes no longer."""
+
 Heard = Callable[[str, int, int | None], None]
 
 
@@ -21,9 +24,10 @@ class StoppedError(Exception):
 
 
 class Profiling(Protocol):
-    """One profile. ``run`` tells (what, done, total) of each step and raises PlannerError, or StoppedError."""
+    """One profile. ``run`` tells (what, done, total) of each step that is done, and returns what there is to say of it
+    ('' mostly); it raises PlannerError, or StoppedError."""
 
-    def run(self, heard: Heard) -> None: ...
+    def run(self, heard: Heard) -> str: ...
 
     def stop(self) -> None: ...
 
@@ -39,7 +43,7 @@ class LiveProfiling:
     def stop(self) -> None:
         self._stopped = True
 
-    def run(self, heard: Heard) -> None:
+    def run(self, heard: Heard) -> str:
         path = profile_path()
         if path is None:
             raise InputError("there is no home directory to keep a profile in")
@@ -53,5 +57,6 @@ class LiveProfiling:
         session = Session(local, path, self._now)
         session.look(local)
         python = session.python if os.path.exists(session.python) else sys.executable
-        session.measure(python, quick=True, seconds=QUICK_S - HOST_S, progress=told)
+        note = session.measure(python, quick=True, seconds=MOST_S - HOST_S, progress=told)
         session.measure_host(python, HOST_S, told)
+        return note or ""

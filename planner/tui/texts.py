@@ -30,8 +30,10 @@ def keys_text(commands: Iterable[Command], palette: Palette) -> Text:
 
 
 def assumptions_text(plan: Plan, palette: Palette) -> Text:
+    """The answer in full, what it passes over, and what it rests on."""
     text = Text()
     for title, sentences, style in (
+        ("Answer", _answer_sentences(plan), palette.text),
         ("Warnings", plan.warnings, palette.warn),
         ("Assumed", plan.assumptions, palette.text),
     ):
@@ -42,6 +44,16 @@ def assumptions_text(plan: Plan, palette: Palette) -> Text:
             text.append("\n")
     text.rstrip()
     return text
+
+
+def _answer_sentences(plan: Plan) -> list[str]:
+    chosen = plan.recommendation
+    if chosen is None:
+        return [plan.no_recommendation] if plan.no_recommendation else []
+    sentences = [chosen.sentence, *(f"Mind: {hint}." for hint in chosen.estimate.hints)]
+    if chosen.passed_over:
+        sentences.insert(1, f"Passed over: {chosen.passed_over}.")
+    return [*sentences, plan.tier] if plan.tier else sentences
 
 
 def unranked_text(plan: Plan, palette: Palette) -> Text:

@@ -52,3 +52,8 @@ async def to_field(app: PlannerApp, pilot: Pilot[None], key: str) -> None:
     await pilot.press("f")
     app.screen.query_one(f"#field-{key}").focus()
     await pilot.pause()
+
+
+def shown(app: PlannerApp) -> str:
+    """The lines of the screen as a terminal has them."""
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())

@@ -11,13 +11,16 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from planner.plan.buy_or_rent import Terms
+from planner.plan.buying_words import verdict
 from planner.tui.app import PlannerApp
 from planner.tui.panes import PANES
-from planner.tui.screens.breakeven import BreakevenScreen, cards_text, flags, plot_text
+from planner.tui.screens.breakeven import BreakevenScreen, cards_text, flags
 from planner.tui.settings import Settings
 from planner.tui.theme import PALETTES
+from planner.tui.widgets.money_pane import money_text
+from planner.units import format_money
 from tests.tui.buying import sample_buying
-from tests.tui.conftest import Open, settled
+from tests.tui.conftest import Open, settled, shown
 from tests.tui.samples import CannedCore
 
 LIMITED = {"model": "resnet50", "dataset": "imagenet", "epochs": "90", "deadline": "32h", "budget": "60"}
@@ -55,26 +58,69 @@ def test_what_does_not_fit_is_said_in_its_line_and_in_the_chart() -> None:
     assert "does not fit" in cards_text(found, 0, PALETTE, 100).plain
     assert max(map(len, cards_text(found, 0, PALETTE, 76).plain.splitlines())) <= 76
     last = len(found.bought) - 1
-    assert "cannot run it" in plot_text(found, last, PALETTE, 80, 14).plain
-    assert plot_text(found, 0, PALETTE, 30, 5).plain == ""
+    assert "cannot run it" in money_text(found, last, PALETTE, 80, 14).plain
+    assert money_text(found, 0, PALETTE, 30, 5).plain == ""
+
+
+@pytest.mark.parametrize(("width", "height"), [(98, 15), (72, 9), (40, 7)])
+def test_the_chart_marks_the_months_at_which_buying_has_paid(width: int, height: int) -> None:
+    found = sample_buying(Terms())
+    lines = money_text(found, 0, PALETTE, width, height).plain.split("\n")
+    assert len(lines) == height
+    assert all(len(line) <= width for line in lines)
+    months = lines[-1].split()
+    assert months == ["0", "6", "12", "18", "24", *(["30"] if width > 40 else []), "36", "months"]
+    paid = [even.months for _, even in found.bought[0].against if even.months <= 36]
+    axis = lines[-2].index("└") + 1
+    marked = sorted(line.index("◆") - axis for line in lines if "◆" in line)
+    assert marked == [round(month / 36 * (width - axis - 1)) for month in sorted(paid)]
+
+
+def test_the_chart_names_its_lines_beside_them() -> None:
+    text = money_text(sample_buying(Terms()), 0, PALETTE, 98, 15)
+    for words, color in (("buy", "workstation"), ("less resale", "workstation"), ("rent, cheapest", "cloud")):
+        assert words in [
+            text.plain[span.start : span.end] for span in text.spans if span.style == PALETTE.places[color]
+        ]
+
+
+def test_a_narrow_pane_keeps_the_columns_that_matter() -> None:
+    heads = [cards_text(sample_buying(Terms()), 0, PALETTE, width).plain.splitlines()[0] for width in (40, 56, 76, 98)]
+    assert [head.split() for head in heads[:2]] == [
+        ["machine", "price", "pays", "from"],
+        ["machine", "price", "a", "run", "pays", "from", "36", "mo"],
+    ]
+    assert "samples/s" in heads[2]
+    assert "if resold" in heads[3]
+
+
+@pytest.mark.parametrize("size", [(130, 36), (80, 24), (60, 20)])
+async def test_the_answer_is_whole_and_the_chart_keeps_its_months(open_app: Open, size: tuple[int, int]) -> None:
+    async with open_app(settings=Settings(LIMITED), size=size) as (app, pilot):
+        screen = await buying_tab(app, pilot)
+        assert screen.found is not None
+        words = verdict(screen.found, format_money).split()
+        on_screen = shown(app)
+        assert " ".join(words[-3:]) in " ".join(on_screen.replace("│", " ").split())
+        assert ("┴" in on_screen) == (size[1] >= 24)  # where there is no room, there is no chart
 
 
 async def test_keys_change_the_use_the_machine_and_the_horizon(open_app: Open) -> None:
     async with open_app(settings=Settings(LIMITED)) as (app, pilot):
         screen = await buying_tab(app, pilot)
-        assert "months cost" in said(screen, "#buy-answer")
+        assert "months cost" in said(screen, "#told")
         await pilot.press("right")
         await compared(app, pilot)
-        assert screen.terms.hours_per_week == 50
+        assert screen.question.hours_per_week == 50
         await pilot.press("left", "left")
         await compared(app, pilot)
-        assert screen.terms.hours_per_week == 30
+        assert screen.question.hours_per_week == 30
         await pilot.press("h")
         await compared(app, pilot)
-        assert screen.terms.months == 60
+        assert screen.question.months == 60
         await pilot.press("h")
         await compared(app, pilot)
-        assert screen.terms.months == 12
+        assert screen.question.months == 12
         await pilot.press("down")
         await pilot.pause()
         assert "▌ RTX 4090" in screen.query_one("#cards").query_one(Static).render().plain  # type: ignore[union-attr]
@@ -85,11 +131,11 @@ async def test_what_might_be_bought_is_typed_and_a_wrong_name_is_said(open_app: 
         screen = await buying_tab(app, pilot)
         screen.query_one("#buy-cards", Input).value = "RTX 4090"
         await compared(app, pilot)
-        assert screen.terms.purchases == ("RTX 4090",)
-        assert "RTX 4090" in said(screen, "#buy-answer")
+        assert screen.question.purchases == ("RTX 4090",)
+        assert "RTX 4090" in said(screen, "#told")
         screen.query_one("#buy-cards", Input).value = "FOO"
         await compared(app, pilot)
-        assert "unknown accelerator" in said(screen, "#buy-answer")
+        assert "unknown accelerator" in said(screen, "#told")
 
 
 async def test_a_low_screen_shows_the_cards_field_only_while_it_is_edited(open_app: Open) -> None:
@@ -111,7 +157,7 @@ async def test_a_low_screen_shows_the_cards_field_only_while_it_is_edited(open_a
 async def test_the_command_line_asks_the_same(open_app: Open) -> None:
     async with open_app(settings=Settings(LIMITED)) as (app, pilot):
         await buying_tab(app, pilot)
-        await pilot.press("Y")
+        await pilot.press("y")
         await pilot.pause()
         assert "gpuplanner breakeven" in app.clipboard
 

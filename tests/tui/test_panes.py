@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
 from rich.text import Text
 
-from planner.plan.plan import Recommendation
+from planner.plan.plan import CostPart, Recommendation, TimePart
+from planner.throughput.levers import Lever
 from planner.tui.clock import age, day, moment
 from planner.tui.drawing import LogAxis
 from planner.tui.offers import age_counts, chosen_lines, offer_lines
 from planner.tui.screens.machine import detected_text, plan_text
+from planner.tui.texts import assumptions_text
 from planner.tui.theme import DARK, LIGHT, PALETTES
 from planner.tui.widgets.answer_pane import answer_text
 from planner.tui.widgets.chart import chart_text
@@ -19,8 +22,8 @@ from planner.tui.widgets.columns import View, columns_for, total_width
 from planner.tui.widgets.comparison import comparison_text
 from planner.tui.widgets.completions import matching
 from planner.tui.widgets.offer_pane import history_text
-from planner.tui.widgets.why_pane import why_lines
-from planner.units import format_duration
+from planner.tui.widgets.why_pane import caution_words, why_lines
+from planner.units import Interval, format_duration
 from tests.tui.samples import NOW, CannedCore, sample_plan
 
 FREE = sample_plan({"model": "resnet50"})
@@ -43,6 +46,25 @@ def test_columns_are_chosen_and_never_clipped(width: int) -> None:
     for row in LIMITED.plan.estimates:
         for column in columns:
             assert column.render(row, view_of()).cell_len == column.width + (1 if column.title else 0)
+
+
+@pytest.mark.parametrize("width", [60, 78, 98, 102, 132, 180])
+def test_the_columns_of_misses_fit_too(width: int) -> None:
+    columns = columns_for(width, all_miss=True)
+    assert total_width(columns) <= width + 1
+    assert ("misses by" in {column.title for column in columns}) == (width >= 74)
+
+
+def test_a_miss_says_by_how_many_hours_and_dollars() -> None:
+    limits = HOPELESS.question.limits._replace(budget_usd=10.0)
+    view = View(DARK, NOW, limits, LogAxis(3600, 400_000), None, all_miss=True)
+    column = next(column for column in columns_for(132, all_miss=True) if column.title == "misses by")
+    said = {row.name: column.render(row, view).plain.split() for row in HOPELESS.plan.estimates}
+    assert said["desk"] == ["21h00", "late"]
+    assert said["lab-a100"] == ["52m", "late", "$5.63", "over"]
+    assert said["p5.48xlarge"] == ["45m", "late", "$35.58", "over"]
+    unsure = HOPELESS.plan.estimates[0]._replace(finish_at=NOW, cost_usd=Interval(5, 9, 20), p_meets=0.59)
+    assert column.render(unsure, view).plain.strip() == "59 % sure"
 
 
 def test_what_misses_is_red_and_without_a_rank() -> None:
@@ -116,6 +138,49 @@ def test_why_keeps_to_its_pane(height: int) -> None:
 def test_why_says_what_is_not_known() -> None:
     lines = why_lines(FREE.plan.unranked[0], (), DARK, 50, 12)
     assert "a batch of 1 needs 9.1 GiB" in "\n".join(line.plain for line in lines)
+
+
+def test_why_counts_what_has_no_room_and_minds_what_nobody_knows() -> None:
+    row = FREE.plan.estimates[1]._replace(
+        time_parts=(TimePart("training", 7000), TimePart("provisioning", 900), TimePart("data download", 800)),
+        cost_parts=(CostPart("compute", 14.91, "a sample"), CostPart("egress", None, "")),
+    )
+
+    def said(width: int) -> dict[str, str]:
+        return {line.plain[:9].strip(): line.plain[9:].strip() for line in why_lines(row, (), DARK, width, 20)[3:]}
+
+    assert said(60)["time"] == "1h57 train + 15m set up + 13m data"
+    assert said(40)["time"] == "1h57 train + 2 more"
+    assert said(60)["money"] == "– egress + $14.91 compute"
+    assert said(60)["mind"] == "what egress costs is not known"
+    assert caution_words(row._replace(hypothetical=True)) == "nobody owns it yet"
+    assert caution_words(row._replace(cost_parts=(), hints=("ask for the quota",))) == "ask for the quota"
+    assert caution_words(FREE.plan.estimates[1]) == ""
+
+
+def test_why_names_the_fastest_levers_that_have_room() -> None:
+    row, levers = FREE.plan.estimates[1], CannedCore().levers(FREE, FREE.plan.estimates[1])
+
+    def said(width: int, levers: Sequence[Lever]) -> str:
+        return next(
+            line.plain[9:].strip() for line in why_lines(row, levers, DARK, width, 20) if "levers" in line.plain
+        )
+
+    assert said(60, levers) == "torch.compile −9 %   2 more: Enter"
+    assert said(30, levers) == "3 to try: Enter"
+    assert said(60, ()) == "none"
+
+
+def test_the_answer_in_full_tells_what_it_passes_over_and_what_to_mind() -> None:
+    best = LIMITED.plan.estimates[0]._replace(hints=("a new account may run none",))
+    chosen = Recommendation(3, "Run it on desk.", "2 need the code ported", best)
+    text = assumptions_text(LIMITED.plan._replace(recommendation=chosen, tier="A workstation will do."), DARK).plain
+    lines = [line.removeprefix("· ") for line in text.splitlines() if line]
+    assert lines[:5] == [
+        "Answer", "Run it on desk.", "Passed over: 2 need the code ported.", "Mind: a new account may run none.",
+        "A workstation will do.",
+    ]  # fmt: skip
+    assert assumptions_text(HOPELESS.plan, DARK).plain.splitlines()[1] == "· Nothing meets the limits."
 
 
 def test_clock_times_and_ages() -> None:

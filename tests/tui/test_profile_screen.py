@@ -5,15 +5,16 @@ from __future__ import annotations
 import stat
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
 from planner.tui.app import PlannerApp
-from planner.tui.profiling import LiveProfiling, Profiling, StoppedError
+from planner.tui.profile_control import ProfileControl
+from planner.tui.profiling import MOST_S, LiveProfiling, Profiling, StoppedError
 from planner.tui.screens.machine import edit
-from planner.tui.widgets.facts_pane import FactsPane
 from tests.profiler.interpreters import DEVICE, RATES, interpreter
 from tests.profiler.test_session import LOCAL, session
 from tests.tui.conftest import Open, settled
@@ -32,11 +33,12 @@ class ProfiledCore(CannedCore):
         return self.sample
 
     def profile_words(self) -> str:
-        return "measured: rates of the CPU, 2026-11-30"
+        return "measured: rates of the CPU, 2026-11-30" if self.sample.ended else ""
 
 
 def said(app: PlannerApp) -> str:
-    return str(app.screen.query_one("#profile", FactsPane).query_one(Static).render())
+    """What the pane shows; '' before its tab is there."""
+    return next((str(shown.render()) for shown in app.screen.query("#profile Static").results(Static)), "")
 
 
 async def until(pilot: Pilot[None], app: PlannerApp, words: str) -> None:
@@ -52,9 +54,10 @@ async def test_a_profile_shows_before_and_after(open_app: Open) -> None:
     async with open_app(core) as (app, pilot):
         await pilot.press("3")
         await settled(app, pilot)
-        assert "measured: rates of the CPU" in said(app)
+        assert "Nothing was measured here yet." in said(app)
         await pilot.press("p")
         await until(pilot, app, "before")
+        await until(pilot, app, "measured: rates of the CPU")
         await settled(app, pilot)
         assert core.reopened == 1
         assert "evidence" in said(app)
@@ -67,7 +70,11 @@ async def test_progress_is_shown_and_escape_stops_it_before_it_leaves(open_app: 
         await settled(app, pilot)
         await pilot.press("p")
         await until(pilot, app, "2 of 3")
-        assert "cpu: conv 3x3 96>96@28" in said(app)
+        assert "at most " in said(app)
+        assert [line for line in said(app).splitlines() if line.startswith("✓")] == [
+            "✓ cpu: matmul 512x640x640",
+            "✓ cpu: conv 3x3 96>96@28",
+        ]
         assert app.screen.query_one("#profile").border_subtitle == "Esc stops"
         await pilot.press("p")  # one is enough
         await pilot.press("escape")
@@ -101,6 +108,25 @@ async def test_what_goes_wrong_is_said(open_app: Open) -> None:
         await pilot.press("p")
         await until(pilot, app, "measuring failed: no room")
         await settled(app, pilot)
+
+
+async def test_what_a_profile_has_to_say_stands_over_what_is_known(open_app: Open) -> None:
+    kept = "python has no torch: what torch 2.9 measured here is kept"
+    async with open_app(ProfiledCore(SampleProfiling(note=kept))) as (app, pilot):
+        await pilot.press("3")
+        await settled(app, pilot)
+        await pilot.press("p")
+        await until(pilot, app, kept)
+        await settled(app, pilot)
+        assert said(app).splitlines()[1] == "measured: rates of the CPU, 2026-11-30"
+
+
+def test_the_time_left_is_the_most_that_it_may_take() -> None:
+    control = ProfileControl(cast(PlannerApp, None))
+    control.clock = lambda: 9.0
+    assert (control.elapsed_s, control.left_s) == (9.0, MOST_S - 9.0)
+    control.clock = lambda: 100.0
+    assert control.left_s == 1.0
 
 
 async def test_without_an_editor_the_file_is_named(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:

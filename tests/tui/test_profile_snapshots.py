@@ -48,6 +48,7 @@ def test_a_profile(
 ) -> None:
     profiling = sample()
     app = PlannerApp(ProfiledCore(profiling), Settings(LIMITED), tmp_path)
+    app.profile_control.clock = lambda: 0.0
     try:
         assert snap_compare(app, terminal_size=size, run_before=profiled(words))
     finally:

@@ -14,6 +14,7 @@ from planner.errors import InputError
 from planner.experiment.resolve import ExperimentRequest
 from planner.tui.app import PlannerApp
 from planner.tui.panes import PANES
+from planner.tui.screens.asking import Told
 from planner.tui.screens.export import ExportScreen
 from planner.tui.screens.sweep import SweepScreen
 from planner.tui.settings import Settings
@@ -88,7 +89,7 @@ def test_a_low_pane_gives_each_machine_one_line() -> None:
 async def test_the_tab_plans_the_forms_experiment(open_app: Open) -> None:
     async with open_app(settings=Settings(LIMITED)) as (app, pilot):
         screen = await sweep_tab(app, pilot)
-        assert "8 experiments on 4 machines" in said(screen, "#sweep-answer")
+        assert "8 experiments on 4 machines" in said(screen, "#told")
         assert "this pool" in screen.query_one("#pools Static", Static).render().plain  # type: ignore[union-attr]
 
 
@@ -98,10 +99,45 @@ async def test_typing_a_grid_plans_anew_and_an_impossible_one_says_why(open_app:
         await pilot.press("f")
         screen.query_one("#sweep-grid", Input).value = "seed=1..3"
         await planned(app, pilot)
-        assert "3 experiments" in said(screen, "#sweep-answer")
+        assert "3 experiments" in said(screen, "#told")
         screen.query_one("#sweep-grid", Input).value = "seed"
         await planned(app, pilot)
-        assert "cannot read 'seed'" in said(screen, "#sweep-answer")
+        assert "cannot read 'seed'" in said(screen, "#told")
+
+
+async def test_only_the_newest_question_is_answered(open_app: Open) -> None:
+    first, second = SweepForm("seed=1..3"), SweepForm("seed=1..5")
+    async with open_app(settings=Settings(LIMITED)) as (app, pilot):
+        screen = await sweep_tab(app, pilot)
+        screen.change(first)
+        screen.change(second)
+        await planned(app, pilot)
+        assert screen.found == sample_sweep(LIMITED, second)
+        screen.on_told(Told(first, sample_sweep(LIMITED, first), ""))  # an older one, late
+        assert screen.found == sample_sweep(LIMITED, second)
+        screen.on_told(Told(second, None, "the pool is empty"))
+        assert "✗ the pool is empty" in said(screen, "#told")
+        assert "Below still stands the last answer." in said(screen, "#told")
+
+
+async def test_a_low_screen_shows_the_form_only_while_it_is_edited(open_app: Open) -> None:
+    async with open_app(size=(80, 24)) as (app, pilot):
+        screen = await sweep_tab(app, pilot)
+        assert not screen.query_one("#sweep-form").display
+        await pilot.press("f")
+        await pilot.pause()
+        assert screen.query_one("#sweep-form").display
+        await pilot.press("enter")
+        await pilot.pause()
+        assert not screen.query_one("#sweep-form").display
+
+
+async def test_a_narrow_answer_keeps_the_verdict(open_app: Open) -> None:
+    async with open_app(settings=Settings(LIMITED), size=(60, 20)) as (app, pilot):
+        screen = await sweep_tab(app, pilot)
+        first = said(screen, "#told").splitlines()[0]
+        assert first.startswith("8 on 4 machines: ")
+        assert first.endswith(" sure")
 
 
 async def test_keys_change_pool_and_order_and_the_form_is_kept(open_app: Open) -> None:
@@ -125,7 +161,7 @@ async def test_keys_change_pool_and_order_and_the_form_is_kept(open_app: Open) -
 async def test_the_sweep_as_a_command_line(open_app: Open) -> None:
     async with open_app() as (app, pilot):
         await sweep_tab(app, pilot)
-        await pilot.press("Y")
+        await pilot.press("y")
         await pilot.pause()
         assert "gpuplanner sweep" in app.clipboard
         assert "--grid 'seed=1..8'" in app.clipboard or "--grid seed=1..8" in app.clipboard

@@ -57,6 +57,9 @@ class PlannerScreen(Screen[None]):
     def show_profile(self) -> None:
         """A profile of this machine has got on."""
 
+    def profile_changed(self) -> None:
+        """A profile of this machine has ended, and more may be known of it."""
+
     def prices_changed(self) -> None:
         """A refresh has ended, and prices may be others."""
 

@@ -89,6 +89,9 @@ class MachineScreen(PlannerScreen):
         self.refresh_content()
         self.planner.in_thread(self._look, "look")
 
+    def profile_changed(self) -> None:
+        self.planner.in_thread(self._look, "look")
+
     def _look(self) -> None:
         core = self.planner.core
         try:
@@ -179,11 +182,12 @@ def detected_text(local: LocalMachine | None, palette: Palette) -> Text:
     _section(text, "Host", palette)
     clock = UNKNOWN if host.cpu_clock_hz is None else f"{host.cpu_clock_hz / 1e9:.1f} GHz"
     memory = UNKNOWN if host.ram_bytes is None else f"{host.ram_bytes / GIB:.1f} GiB"
-    known = machine.cpu.name if machine.cpu is not None else "in no table"
+    known = machine.cpu.name if machine.cpu is not None else "one of no table"
+    taken = f"taken as {known}" if known != host.cpu_name else ""
     _facts(
         text,
         [
-            ("CPU", host.cpu_name or UNKNOWN, f"taken as {known}"),
+            ("CPU", host.cpu_name or UNKNOWN, taken),
             ("cores", f"{host.physical_cores}", f"{host.vcpus:g} vCPUs"),
             ("clock", clock, ""),
             ("memory", memory, ""),
@@ -195,6 +199,7 @@ def detected_text(local: LocalMachine | None, palette: Palette) -> Text:
         _section(text, "To know", palette)
         for note in local.notes:
             text.append(f"· {note}\n", style=palette.dim)
+    text.rstrip()
     return text
 
 

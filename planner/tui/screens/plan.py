@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
@@ -15,7 +14,7 @@ from textual.widgets import Input
 
 from planner.experiment.resolve import describe
 from planner.plan.plan import PLACES, Estimate
-from planner.plan.words import machine_name
+from planner.tui.amounts import round_money
 from planner.tui.arrange import GROUPS, SORTS, arrange, key_of, misses
 from planner.tui.asked import Values
 from planner.tui.clock import moment
@@ -26,7 +25,7 @@ from planner.tui.messages import FormChanged, RowChosen, SortAsked
 from planner.tui.screens.base import PlannerScreen
 from planner.tui.screens.dialogs import ChartScreen, TextDialog
 from planner.tui.texts import unranked_text
-from planner.tui.widgets.answer_pane import AnswerPane, missed_words, round_money
+from planner.tui.widgets.answer_pane import AnswerPane, missed_words
 from planner.tui.widgets.chart import Chart
 from planner.tui.widgets.columns import View
 from planner.tui.widgets.comparison import comparison_text
@@ -84,10 +83,14 @@ class PlanScreen(PlannerScreen):
         )
 
     def keys(self) -> Sequence[tuple[str, str, str]]:
-        wide = self.app.size.width >= 100
-        hidden = ("Form", "Chart") if self.app.size.width >= 120 else ("Filter",) if not wide else ("Chart",)
+        width = self.app.size.width
+        hidden: tuple[str, ...] = (
+            ("Form", "Chart") if width >= 120 else ("Chart", "Export") if width >= 100 else ("Filter", "Export")
+        )
         ranked = self.planner.ranked
         relaxed = {one.limit for one in ranked.relaxations} if ranked is not None else set()
+        if relaxed:
+            hidden = (*hidden, "Sort", "Chart", "Export")
         return footer(PLAN, (*hidden, *(word for word in ("Deadline", "Budget") if word.lower() not in relaxed)))
 
     def question_words(self) -> tuple[Text, Text]:
@@ -128,8 +131,7 @@ class PlanScreen(PlannerScreen):
         shown = [line for line in lines if isinstance(line, Estimate)]
         view = self._view(ranked, shown)
         pane = self.query_one("#plans")
-        nothing = limits.given and all(misses(row, limits) for row in plan.estimates)
-        pane.border_title = "Nearest misses" if nothing else "Plans · best offer of each machine"
+        pane.border_title = "Nearest misses" if view.all_miss else "Plans · best offer of each machine"
         refused = f" · {plan.unranked_count:,} offers not ranked (u)" if plan.unranked_count else ""
         machines = f"{len(plan.estimates):,}" if ranked.complete else "…"
         counts = f"{len(shown):,} of {machines}{refused}"
@@ -152,6 +154,7 @@ class PlanScreen(PlannerScreen):
             limits=limits,
             axis=axis_around(values, TIME_TICKS_S),
             recommended=chosen.rank if chosen is not None else None,
+            all_miss=limits.given and all(misses(row, limits) for row in ranked.plan.estimates),
         )
 
     # What the panes say
@@ -280,17 +283,6 @@ class PlanScreen(PlannerScreen):
             return
         key = key_of(row)
         self._reorder(pinned=tuple(one for one in pinned if one != key) if key in pinned else (*pinned, key))
-
-    def action_export(self) -> None:
-        """The file that launches the row under the cursor, or the recommended one."""
-        ranked = self.planner.ranked
-        row = self.planner.chosen or (ranked.recommended if ranked is not None else None)
-        if ranked is None or row is None:
-            return
-        from planner.tui.screens.export import ExportScreen
-
-        write = partial(self.planner.core.export, ranked, row)
-        self.app.push_screen(ExportScreen(machine_name(row), write, self.planner.palette))
 
     def action_compare(self) -> None:
         """The pinned rows beside each other; the cursor's row and the recommended one join them."""

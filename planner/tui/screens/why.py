@@ -8,11 +8,12 @@ from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
+from textual import on
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import DataTable
+from textual.widgets import DataTable, Static
 
 from planner.experiment.resolve import describe
 from planner.plan.explain import Explanation
@@ -81,6 +82,7 @@ class WhyScreen(PlannerScreen):
                 yield ReactionPane()
                 with Vertical(id="levers", classes="pane table-pane"):
                     yield LeverTable(cursor_type="row", cell_padding=0, cursor_foreground_priority="renderable")
+                    yield Static(id="lever")
 
     def on_mount(self) -> None:
         pane = self.query_one("#levers")
@@ -149,11 +151,23 @@ class WhyScreen(PlannerScreen):
             table.add_column(Text(title, style=palette.dim), width=cells)
         for lever in levers:
             name = Text(f" {fitted(lever.name, 22)}", style=palette.text if lever.fits else palette.faint)
-            note = lever.note if lever.fits else f"does not fit: {lever.estimate.reason}"
+            note = _note(lever)
             factors = lever_cells((lever.time_factor, lever.time_factor, lever.memory_factor), palette)
             table.add_row(name, *factors, Text(f" {fitted(note, width - 47)}", style=palette.dim))
         if levers:
             table.move_cursor(row=min(cursor, len(levers) - 1), animate=False)
+
+    @on(DataTable.RowHighlighted)
+    def _tell_lever(self, event: DataTable.RowHighlighted) -> None:
+        """All of what is to be known of the lever under the cursor, which its line cuts."""
+        lever = self._lever_at(event.cursor_row)
+        note = "" if lever is None else f"{lever.name}: {_note(lever)}"
+        self.query_one("#lever", Static).update(Text(note, style=self.planner.palette.text))
+
+    def _lever_at(self, index: int) -> Lever | None:
+        known = self._explained
+        levers = known.explanation.levers if known is not None and known.explanation is not None else ()
+        return levers[index] if 0 <= index < len(levers) else None
 
     def action_step(self, by: int) -> None:
         self.planner.plan_screen.step(by)
@@ -162,12 +176,13 @@ class WhyScreen(PlannerScreen):
         self.refresh_content()
 
     def action_try_lever(self) -> None:
-        known = self._explained
-        if known is None or known.explanation is None:
-            return
-        index = self.query_one(LeverTable).cursor_row
-        if 0 <= index < len(known.explanation.levers):
-            self.planner.try_lever(known.explanation.levers[index])
+        lever = self._lever_at(self.query_one(LeverTable).cursor_row)
+        if lever is not None:
+            self.planner.try_lever(lever)
 
     def action_undo_lever(self) -> None:
         self.planner.undo_lever()
+
+
+def _note(lever: Lever) -> str:
+    return lever.note if lever.fits else f"does not fit: {lever.estimate.reason}"

@@ -13,6 +13,7 @@ from planner.plan.plan import Estimate
 from planner.plan.search import Limits
 from planner.plan.sentence import PURCHASE_WORDS
 from planner.plan.words import BUY_WORDS, gpus_words, machine_name, place_of_offer
+from planner.tui.amounts import percent, round_money
 from planner.tui.arrange import misses
 from planner.tui.clock import moment
 from planner.tui.core import Ranked
@@ -47,11 +48,18 @@ class AnswerPane(Static):
         self._paint()
 
     def _paint(self) -> None:
+        passed_over = bool(self._shown is not None and not self._problem and passes_over(self._shown))
+        self.border_subtitle = "a tells why the ranks before it are passed over" if passed_over else ""
         self.set_class(bool(self._shown is not None and self._shown.relaxations and not self._problem), "relax")
         width = self.content_size.width
         if self._palette is not None and width > 0:
             text = answer_text(self._shown, self._problem, self._palette, width, in_form=self._in_form)
             self.update(text, layout=False)
+
+
+def passes_over(ranked: Ranked) -> bool:
+    """Whether rows rank before the recommended one."""
+    return ranked.plan.recommendation is not None and bool(ranked.plan.recommendation.passed_over)
 
 
 def answer_text(ranked: Ranked | None, problem: str, palette: Palette, width: int, *, in_form: bool = True) -> Text:
@@ -196,18 +204,6 @@ def missed_words(limits: Limits, ranked: Ranked) -> str:
     if limits.budget_usd is not None:
         words.append(round_money(limits.budget_usd))
     return f"misses {' or '.join(words)} at {percent(limits.confidence)}" if words else ""
-
-
-def round_money(usd: float) -> str:
-    """'$60' and '$6.82': cents only where there are any."""
-    return format_money(usd).removesuffix(".00")
-
-
-def percent(probability: float) -> str:
-    """'93 %'; nothing is certain: '> 99 %' and '< 1 %'."""
-    if probability > 0.995:
-        return "> 99 %"
-    return f"{probability * 100:.0f} %" if probability >= 0.005 else "< 1 %"
 
 
 def _hatched(first: str, second: str, palette: Palette, width: int) -> Text:

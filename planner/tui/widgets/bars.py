@@ -66,15 +66,16 @@ class KeyBar(Static):
     auto_links = False
 
     def paint(self, palette: Palette, keys: Sequence[tuple[str, str, str]]) -> None:
-        """``keys`` are (key as shown, word, action)."""
+        """``keys`` are (key as shown, word, action); those that have no room are left out."""
         text = Text(" ")
-        wide = self.app.size.width >= _NARROW
+        width = self.app.size.width
+        wide = width >= _NARROW
         for key, word, action in keys[:MAX_KEYS]:
             entry = Text.assemble((key, f"bold {palette.strong}")).append(f" {word}", style=palette.dim)
             entry.stylize(Style(meta={"@click": action}))
-            text.append_text(entry).append("    " if wide else "  ")
+            if text.cell_len + entry.cell_len <= width:
+                text.append_text(entry).append("    " if wide else "  ")
         text.rstrip()
-        width = self.app.size.width
         right = Text.assemble((f"1-{len(PANES)}", f"bold {palette.strong}")).append(" screens ", style=palette.dim)
         if width < 80:
             right = Text("needs 80 columns for more ", style=palette.dim)

@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Sequence
-from itertools import groupby
 from typing import NamedTuple
 
 from rich.text import Text
@@ -10,18 +9,18 @@ from textual import events
 from textual.widgets import Static
 
 from planner.plan.plan import Estimate
+from planner.tui.amounts import round_money
 from planner.tui.arrange import misses
+from planner.tui.canvas import Braille, Cells
 from planner.tui.clock import moment
 from planner.tui.drawing import MONEY_TICKS_USD, TIME_TICKS_S, LogAxis, close_axis
 from planner.tui.theme import Palette
 from planner.tui.widgets.columns import View
-from planner.units import format_duration, format_money
+from planner.units import format_duration
 
 _LABELS = 7
 _POINTS = 40
 """Ranks beyond these are not drawn: the chart is about the rows one may choose."""
-
-_DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 
 class Point(NamedTuple):
@@ -80,6 +79,7 @@ def chart_text(rows: Sequence[Estimate], view: View, chosen: Estimate | None, wi
     canvas.draw_limits()
     canvas.draw_front(_front(points))
     canvas.draw_points(points, chosen)
+    canvas.label_limits()
     return canvas.text()
 
 
@@ -104,27 +104,22 @@ def _front(points: Sequence[Point]) -> list[Point]:
     return front
 
 
-class _Canvas:
-    """Cells addressed from the top left; the plot lies right of the money labels and above the time labels."""
+class _Canvas(Cells):
+    """The plot lies right of the money labels and above the time labels."""
 
     def __init__(self, width: int, height: int, points: Sequence[Point], view: View) -> None:
-        self.width, self.height, self.view = width, height, view
+        super().__init__(width, height)
+        self.view = view
         self.palette: Palette = view.palette
         self.columns, self.rows = width - _LABELS - 1, height - 2
         self.time = close_axis([point.time_s for point in points])
         self.money = close_axis([point.cost_usd for point in points])
-        self.cells: list[list[tuple[str, str]]] = [[(" ", "")] * width for _ in range(height)]
 
     def column(self, seconds: float) -> int:
         return _LABELS + 1 + self.time.cell(seconds, self.columns)
 
     def row(self, usd: float) -> int:
         return self.rows - 1 - self.money.cell(usd, self.rows)
-
-    def put(self, column: int, row: int, text: str, style: str) -> None:
-        for offset, glyph in enumerate(text):
-            if 0 <= row < self.height and 0 <= column + offset < self.width:
-                self.cells[row][column + offset] = (glyph, style)
 
     def draw_axes(self) -> None:
         dim, line = self.palette.dim, self.palette.border
@@ -151,32 +146,42 @@ class _Canvas:
         warn, limits = self.palette.warn, self.view.limits
         left = self.view.seconds_left
         if limits.budget_usd is not None and self.money.holds(limits.budget_usd):
-            row = self.row(limits.budget_usd)
-            self.put(_LABELS + 1, row, "╌" * self.columns, warn)
-            self.put(_LABELS + 1, row, format_money(limits.budget_usd).removesuffix(".00"), warn)
+            self.put(_LABELS + 1, self.row(limits.budget_usd), "╌" * self.columns, warn)
         if left is not None and self.time.holds(left):
             column = self.column(left)
             for row in range(self.rows):
                 self.put(column, row, "┊", warn)
-            label = moment(limits.deadline, self.view.now)
-            self.put(min(column + 1, self.width - len(label)), 0, label, warn)
+
+    def label_limits(self) -> None:
+        """What the limits are, beside their lines and where nothing else is."""
+        limits, left = self.view.limits, self.view.seconds_left
+        if limits.budget_usd is not None and self.money.holds(limits.budget_usd):
+            label, row = round_money(limits.budget_usd), self.row(limits.budget_usd)
+            ends = (self.width - len(label), _LABELS + 1)
+            self._label(label, [(column, row + side) for column in ends for side in (-1, 1)])
+        if left is not None and self.time.holds(left):
+            label, column = moment(limits.deadline, self.view.now), self.column(left)
+            sides = (column + 1, column - len(label))
+            self._label(label, [(side, row) for row in range(self.rows) for side in sides])
+
+    def _label(self, label: str, places: Sequence[tuple[int, int]]) -> None:
+        """At the first of the places (column, row) that is free."""
+        for column, row in places:
+            if row < self.rows and self.is_free(column, row, len(label)):
+                self.put(column, row, label, self.palette.warn)
+                return
 
     def draw_front(self, front: Sequence[Point]) -> None:
         """Steps in braille: nothing gets cheaper before the next point's time."""
-        dots: dict[tuple[int, int], int] = {}
-
-        def dot(x: int, y: int) -> None:
-            cell = (y // 4, x // 2)
-            dots[cell] = dots.get(cell, 0) | _DOTS[y % 4][x % 2]
-
+        dots = Braille()
         where = [(2 * (self.column(point.time_s)), 4 * self.row(point.cost_usd) + 1) for point in front]
         for (x, y), (next_x, next_y) in itertools.pairwise(where):
             for along in range(x, next_x + 1):
-                dot(along, y)
+                dots.dot(along, y)
             for down in range(min(y, next_y), max(y, next_y) + 1):
-                dot(next_x, down)
-        for (row, column), bits in dots.items():
-            self.put(column, row, chr(0x2800 + bits), self.palette.dim)
+                dots.dot(next_x, down)
+        for column, row, glyph in dots:
+            self.put(column, row, glyph, self.palette.dim)
 
     def draw_points(self, points: Sequence[Point], chosen: Estimate | None) -> None:
         """The last drawn owns the cell: misses first, then from the last rank to the first, then the cursor's."""
@@ -190,17 +195,6 @@ class _Canvas:
                 glyph = "●" if glyph in "·○" else glyph
                 style = f"bold {palette.surface} on {palette.places[row.place]}"
             self.put(self.column(point.time_s), self.row(point.cost_usd), glyph, style)
-
-    def text(self) -> Text:
-        return Text("\n").join(_line(cells) for cells in self.cells)
-
-
-def _line(cells: Sequence[tuple[str, str]]) -> Text:
-    """Neighbours of one style in one piece: thousands of pieces would take longer to show than to draw."""
-    text = Text()
-    for style, run in groupby(cells, key=lambda cell: cell[1]):
-        text.append("".join(glyph for glyph, _ in run), style=style)
-    return text
 
 
 def _ticks(ticks: Sequence[float], axis: LogAxis) -> list[float]:

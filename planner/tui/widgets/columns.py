@@ -9,7 +9,8 @@ from rich.text import Text
 from planner.plan.plan import Estimate
 from planner.plan.search import Limits
 from planner.plan.words import BINDS_WORDS, BUY_WORDS, EVIDENCE_MARKS, gpus_words, machine_name, where_words
-from planner.tui.arrange import misses
+from planner.tui.amounts import percent
+from planner.tui.arrange import missed_by, misses
 from planner.tui.clock import moment
 from planner.tui.drawing import LogAxis, fitted, interval_bar
 from planner.tui.theme import Palette
@@ -19,13 +20,14 @@ GAP = 1
 
 
 class View(NamedTuple):
-    """What the cells of all rows depend on beside the row itself."""
+    """What the cells of all rows depend on beside the row itself; ``all_miss``: none meets the limits."""
 
     palette: Palette
     now: datetime
     limits: Limits
     axis: LogAxis
     recommended: int | None
+    all_miss: bool = False
 
     @property
     def seconds_left(self) -> float | None:
@@ -141,12 +143,33 @@ def _evidence(row: Estimate, view: View, width: int) -> Text:
     return Text(EVIDENCE_MARKS.get(row.evidence or "", UNKNOWN), style=view.ink(row, view.palette.text))
 
 
+def _missed(row: Estimate, view: View, width: int) -> Text:
+    """'21h00 late  $5.63 over'; of a row that only is not sure enough, '59 % sure'."""
+    late, over = missed_by(row, view.limits)
+    if late is None and over is None:
+        return Text("" if row.p_meets is None else f"{percent(row.p_meets)} sure", style=view.palette.warn)
+    hours = "" if late is None else f"{format_duration(late)} late"
+    money = "" if over is None else f"{format_money(over)} over"
+    return Text(f"{hours:<{_LATE}}{money}".rstrip(), style=view.palette.bad)
+
+
 CURSOR = Column("", 1, "left", "", _cursor)
 RANK = Column("#", 3, "right", "value", _rank)
 
 
-def columns_for(width: int) -> list[Column]:
-    """The columns that ``width`` cells hold: chosen, never clipped (storyboard, "What adapts by width")."""
+_LATE = 12
+_MISSED = Column("misses by", 24, "left", "", _missed)
+_ROOMY = 100
+"""From this width on the columns of misses stand beside all others."""
+
+
+def columns_for(width: int, *, all_miss: bool = False) -> list[Column]:
+    """The columns that ``width`` cells hold: chosen, never clipped (storyboard, "What adapts by width").
+
+    Where ``all_miss`` the limits, by how much matters more than what the table else says.
+    """
+    if all_miss and width >= 74:
+        return _columns_of_misses(width)
     if width < 74:
         spare = width - (1 + 4 + 7 + 8)
         return [
@@ -198,6 +221,19 @@ def _columns(*, machine: int, where: int, gpus: int, interval: int, buy: int) ->
         Column("ev", 2, "left", "evidence", _evidence),
     ]
     return [column for column in found if column.width]
+
+
+def _columns_of_misses(width: int) -> list[Column]:
+    less = ("interval", "done by", "$/h", "binds") if width < _ROOMY else ()
+    for machine, where, gpus, interval, buy in _WIDTHS:
+        found = _columns(machine=machine, where=where, gpus=gpus, interval=interval, buy=buy)
+        columns = [column for column in found if column.title not in less]
+        at = next(index for index, column in enumerate(columns) if column.title == "cost") + 1
+        columns.insert(at, _MISSED)
+        spare = width - total_width(columns) + GAP
+        if spare >= 0:
+            break
+    return _grown(columns, spare)
 
 
 def _grown(columns: list[Column], spare: int) -> list[Column]:

@@ -38,7 +38,7 @@ up, down   scroll where there are more machines than rows"""
     def __init__(self) -> None:
         super().__init__(id="gantt", classes="pane")
         self.border_title = "Gantt"
-        self.border_subtitle = "numbers = experiments · ░ set-up · the tail goes to P90"
+        self.border_subtitle = "numbers = experiments · ░ set-up · tail to P90"
         self._swept: Swept | None = None
         self._palette: Palette | None = None
 

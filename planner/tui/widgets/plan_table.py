@@ -47,7 +47,7 @@ ev says what the estimate rests on: ● measured here ◕ same GPU ◑ other GPU
         self._lines, self._view, self._order = list(lines), view, order
         self.remove_class("empty")
         with self.prevent(DataTable.RowHighlighted):
-            self._columns = columns_for(self.size.width or 78)
+            self._columns = columns_for(self.size.width or 78, all_miss=view.all_miss)
             widths = [column.width + (1 if column.title else 0) for column in self._columns]
             self.columns_replaced(list(zip(map(self._header, self._columns), widths, strict=True)))
             self._before = self._index_of(keep)
@@ -76,9 +76,10 @@ ev says what the estimate rests on: ● measured here ◕ same GPU ◑ other GPU
         return None if isinstance(line, Rule) else line
 
     def on_resize(self, event: events.Resize) -> None:
-        if self._view is not None and columns_for(self.size.width) != self._columns:
+        view = self._view
+        if view is not None and columns_for(self.size.width, all_miss=view.all_miss) != self._columns:
             chosen = self.chosen
-            self.show(self._lines, self._view, self._order, key_of(chosen) if chosen else None)
+            self.show(self._lines, view, self._order, key_of(chosen) if chosen else None)
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         event.stop()

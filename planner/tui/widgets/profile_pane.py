@@ -12,8 +12,10 @@ from planner.tui.theme import Palette
 from planner.units import UNKNOWN, format_duration, format_money, format_rate
 
 _LABEL = 11
-_VALUE = 20
+_LEAST_VALUE = 24
 _BAR = 30
+_DONE = 8
+"""Of the measurements that are done, so many of the last ones are shown."""
 
 
 def profile_text(control: ProfileControl, now: Estimate | None, words: str, palette: Palette, width: int) -> Text:
@@ -25,27 +27,33 @@ def profile_text(control: ProfileControl, now: Estimate | None, words: str, pale
         text.append(f"{control.problem}\n", style=palette.bad)
     elif control.stopped:
         text.append("Stopped: what was measured until then is kept.\n", style=palette.warn)
+    elif control.note:
+        text.append(f"{control.note}\n", style=palette.warn)
     text.append(f"{words}\n", style=palette.text if words else palette.dim)
     if control.before is not None and now is not None and control.step is not None:
-        text.append_text(_before_and_after(control.before, now, palette))
+        text.append_text(_before_and_after(control.before, now, palette, width))
     return text
 
 
 def _progress(control: ProfileControl, palette: Palette, width: int) -> Text:
     if control.step is None:
         return Text("Starting PyTorch …", style=palette.dim)
-    name, done, total = control.step
-    text = bar(done / total if total else 0.0, min(_BAR, width), palette.accent, palette.border)
-    text.append(f" {done} of {total}\n" if total else f" {done}\n", style=palette.text)
-    return text.append(fitted(name, width), style=palette.dim)
+    _, done, total = control.step
+    text = bar(done / total if total else 0.0, min(_BAR, width // 2), palette.text, palette.border)
+    text.append(f" {done} of {total}" if total else f" {done}", style=palette.text)
+    text.append(f"  at most {format_duration(control.left_s)} left\n", style=palette.dim)
+    for name in control.measured[-_DONE:]:
+        text.append("✓ ", style=palette.good).append(f"{fitted(name, width - 2)}\n", style=palette.dim)
+    return text
 
 
-def _before_and_after(before: Estimate, after: Estimate, palette: Palette) -> Text:
-    text = Text(f"\n{'':<{_LABEL}}{'before':<{_VALUE}}after\n", style=palette.dim)
+def _before_and_after(before: Estimate, after: Estimate, palette: Palette, width: int) -> Text:
+    cells = max((width - _LABEL) // 2, _LEAST_VALUE)
+    text = Text(f"\n{'':<{_LABEL}}{'before':<{cells}}after\n", style=palette.dim)
     for label, old, new in zip(
         ("time", "cost", "samples/s", "rank", "evidence"), _row(before), _row(after), strict=True
     ):
-        text.append(f"{label:<{_LABEL}}", style=palette.dim).append(f"{old:<{_VALUE}}", style=palette.text)
+        text.append(f"{label:<{_LABEL}}", style=palette.dim).append(f"{old:<{cells}}", style=palette.text)
         text.append(f"{new}\n", style=palette.text if old == new else f"bold {palette.strong}")
     return text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from rich.text import Text
@@ -18,7 +19,7 @@ from planner.units import GIB, UNKNOWN, format_duration, format_money, format_ra
 
 _LABEL = 9
 _SHORT = {"forward": "fwd", "backward": "bwd", "optimizer": "opt", "communication": "comm"}
-_PARTS = {"training": "train", "data download": "data", "evaluation": "evaluate"}
+_PARTS = {"training": "train", "data download": "data", "evaluation": "evaluate", "provisioning": "set up"}
 PORTED = {"xla": "its code must be ported to XLA", "neuron": "its code must be ported to Neuron"}
 
 
@@ -64,16 +65,22 @@ def why_lines(row: Estimate, levers: Sequence[Lever] | None, palette: Palette, w
     if height <= 5:
         return [rates(row, palette), *_parts(row, palette, width, short=True), _short_facts(row, palette)][:height]
     lines = [rates(row, palette), *_parts(row, palette, width, short=width < 56)]
+    room = width - _LABEL
     facts = [
         ("binds", _binds(row, palette)),
         ("memory", _memory(row, palette, width)),
-        ("time", _time(row, palette)),
+        ("time", _time(row, palette, room)),
         ("P10–P90", _interval(row, palette)),
-        ("money", _money(row, palette)),
+        ("money", _money(row, palette, room)),
         ("price", _price(row, palette)),
         ("evidence", _evidence(row, palette)),
-        ("levers", _levers(levers, palette)),
+        ("levers", _levers(levers, palette, room)),
     ]
+    caution = caution_words(row)
+    if caution:
+        facts.append(("mind", Text(caution, style=palette.warn)))
+        if height < len(lines) + len(facts):  # the table says it, too
+            facts = [fact for fact in facts if fact[0] != "evidence"]
     if height - len(lines) > len(facts):
         lines.append(Text())
     for label, value in facts:
@@ -81,6 +88,16 @@ def why_lines(row: Estimate, levers: Sequence[Lever] | None, palette: Palette, w
         line.truncate(width, overflow="ellipsis")
         lines.append(line)
     return lines[:height]
+
+
+def caution_words(row: Estimate) -> str:
+    """What stands between the row and a run on it; '' where nothing does."""
+    if row.hypothetical:
+        return "nobody owns it yet"
+    unknown = [part.name for part in row.cost_parts if part.usd is None]
+    if unknown:
+        return f"what {' and '.join(unknown)} costs is not known"
+    return row.hints[0] if row.hints else ""
 
 
 def rates(row: Estimate, palette: Palette) -> Text:
@@ -151,16 +168,21 @@ def _memory(row: Estimate, palette: Palette, width: int) -> Text:
     return text.append(f" {_gib(needed)}", style=palette.text).append(f" of {_gib(available)} GiB", style=palette.dim)
 
 
-def _sum(parts: Sequence[tuple[str, str]], palette: Palette) -> Text:
-    """'21h38 training + 15m evaluation'."""
+def _sum(parts: Sequence[tuple[str, str]], palette: Palette, room: int) -> Text:
+    """'21h38 training + 15m evaluation'; those that ``room`` cells do not hold are counted: '+ 2 more'."""
     text = Text()
     for index, (amount, name) in enumerate(parts):
+        left = len(parts) - index
+        more = f" + {left} more"
+        behind = len(more) if left > 1 else 0
+        if index and text.cell_len + len(f" + {amount} {name}") + behind > room:
+            return text.append(more, style=palette.faint)
         text.append(" + " if index else "", style=palette.faint)
         text.append(amount, style=palette.text).append(f" {name}", style=palette.dim)
     return text
 
 
-def _time(row: Estimate, palette: Palette) -> Text:
+def _time(row: Estimate, palette: Palette, room: int) -> Text:
     parts = sorted(row.time_parts, key=lambda part: -part.seconds)
     total = sum(part.seconds for part in parts)
     named = [
@@ -168,7 +190,7 @@ def _time(row: Estimate, palette: Palette) -> Text:
         for part in parts
         if part.seconds >= 0.01 * total
     ]
-    return _sum(named, palette) if named else Text(UNKNOWN, style=palette.dim)
+    return _sum(named, palette, room) if named else Text(UNKNOWN, style=palette.dim)
 
 
 def _interval(row: Estimate, palette: Palette) -> Text:
@@ -179,19 +201,21 @@ def _interval(row: Estimate, palette: Palette) -> Text:
     return text.append(f"{format_money(row.cost_usd.p10)} to {format_money(row.cost_usd.p90)}", style=palette.text)
 
 
-def _money(row: Estimate, palette: Palette) -> Text:
-    known = [(format_money(part.usd), part.name) for part in row.cost_parts if part.usd != 0]
-    return _sum(known, palette) if known else Text(UNKNOWN, style=palette.dim)
+def _money(row: Estimate, palette: Palette, room: int) -> Text:
+    """The lines of the bill, first those that nobody knows, then the largest."""
+    parts = sorted(row.cost_parts, key=lambda part: -math.inf if part.usd is None else -part.usd)
+    known = [(format_money(part.usd), part.name) for part in parts if part.usd != 0]
+    return _sum(known, palette, room) if known else Text(UNKNOWN, style=palette.dim)
 
 
 def _price(row: Estimate, palette: Palette) -> Text:
     if row.usd_per_hour is None:
         return Text(f"{UNKNOWN} an hour", style=palette.dim)
     text = Text(f"{format_money(row.usd_per_hour)}/h", style=palette.text)
-    text.append(f" {where_words(row)}, ", style=palette.dim)
-    old = "price_stale" in row.flags
-    seen = f"seen {day(row.price_as_of)}" if row.price_as_of else "your own machine"
-    return text.append(seen, style=palette.warn if old else palette.dim)
+    if row.price_as_of:
+        old = "price_stale" in row.flags
+        text.append(f" seen {day(row.price_as_of)}", style=palette.warn if old else palette.dim)
+    return text.append(f" {where_words(row)}", style=palette.dim)
 
 
 def _evidence(row: Estimate, palette: Palette) -> Text:
@@ -199,13 +223,20 @@ def _evidence(row: Estimate, palette: Palette) -> Text:
     return Text(f"{mark} ", style=palette.text).append(EVIDENCE_WORDS.get(row.evidence or "", UNKNOWN), palette.dim)
 
 
-def _levers(levers: Sequence[Lever] | None, palette: Palette) -> Text:
+def _levers(levers: Sequence[Lever] | None, palette: Palette, room: int) -> Text:
+    """The two fastest that have room, and how many more there are."""
     if levers is None:
         return Text("…", style=palette.faint)
-    faster = [lever for lever in levers if lever.time_factor is not None and lever.time_factor < 0.995]
-    text = Text()
-    for lever in faster[:2]:
-        saved = 1 - (lever.time_factor or 1.0)
-        text.append(f"{lever.name} ", style=palette.text).append(f"−{saved:.0%}   ".replace("%", " %"), palette.good)
-    rest = len(levers) - len(faster[:2])
-    return text.append(f"{rest} more: Enter" if rest else "none", style=palette.faint)
+    if not levers:
+        return Text("none", style=palette.faint)
+    text, shown = Text(), 0
+    for lever in levers[:2]:
+        if lever.time_factor is None or lever.time_factor >= 0.995:
+            break
+        entry = Text.assemble((f"{lever.name} ", palette.text))
+        entry.append(f"−{1 - lever.time_factor:.0%}   ".replace("%", " %"), palette.good)
+        if text.cell_len + entry.cell_len + len(f"{len(levers)} more: Enter") <= room:
+            text.append_text(entry)
+            shown += 1
+    rest = len(levers) - shown
+    return text.append(f"{rest} {'more' if shown else 'to try'}: Enter" if rest else "", style=palette.faint)

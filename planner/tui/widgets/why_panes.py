@@ -16,7 +16,11 @@ from planner.tui.theme import Palette
 from planner.tui.widgets.why_pane import milliseconds, named_parts, rates
 from planner.units import UNKNOWN, format_duration, format_rate
 
-_MOST_KINDS = 8
+_MOST_KINDS, _LEAST_SHARE = 8, 0.005
+"""So many kinds of operation have a line, if they take that share of the pass."""
+_STAGE = 21
+"""Cells of the name of a stage."""
+_STAGES = {"preparing the samples of an epoch": "preparing an epoch"}
 _SPECS = {
     "bandwidth": "memory bandwidth",
     "flops": "FLOP/s",
@@ -99,15 +103,16 @@ class OperationsPane(WhyTable):
         cells = max(width - 54, 4)
         head = f"{'operation':<19}{'GFLOP':>9}{'GB':>7}{'ms':>8}  {'':<{cells}} binds"
         lines = [Text(head, style=palette.dim)]
-        longest = kinds[0].seconds
-        for kind in kinds[:_MOST_KINDS]:
+        longest, total = kinds[0].seconds, sum(kind.seconds for kind in kinds)
+        shown = [kind for kind in kinds[:_MOST_KINDS] if kind.seconds >= _LEAST_SHARE * total]
+        for kind in shown:
             line = Text(f"{fitted(kind.op_class, 18):<19}", style=palette.text)
             line.append(f"{kind.flops / 1e9:>9,.1f}{kind.bytes / 1e9:>7,.1f}", style=palette.dim)
             line.append(f"{milliseconds(kind.seconds):>8}  ", style=palette.strong)
             line.append_text(bar(kind.seconds / longest, cells, palette.parts["backward"], palette.border))
             lines.append(line.append(f" {kind.bound_by}", style=palette.text))
-        if len(kinds) > _MOST_KINDS:
-            rest = ", ".join(kind.op_class for kind in kinds[_MOST_KINDS:])
+        if len(kinds) > len(shown):
+            rest = ", ".join(kind.op_class for kind in kinds[len(shown) :])
             lines.append(Text(fitted(f"and less: {rest}", width), style=palette.dim))
         self.border_subtitle = "one pass of the batch on one device"
         return lines
@@ -122,20 +127,27 @@ class StagesPane(WhyTable):
     def lines(self, row: Estimate, explanation: Explanation | None, palette: Palette, width: int) -> list[Text]:
         if explanation is None:
             return _waiting(palette)
+        facts = [
+            (_STAGES.get(stage.name, stage.name), f"{format_rate(stage.value)} {stage.unit}", stage.note)
+            for stage in explanation.stages
+        ]
+        if row.energy_kwh is not None:
+            facts.append(("energy", f"{row.energy_kwh:,.1f} kWh", "at the wall"))
+        around = [part for part in row.time_parts if part.seconds >= 1 and part.name != "training"]
+        for first, *second in (around[index : index + 2] for index in range(0, len(around), 2)):
+            beside = " ".join(f"{part.name} {format_duration(part.seconds)}" for part in second)
+            facts.append((first.name, format_duration(first.seconds), beside))
+        spare = self.content_size.height - len(facts)
         lines = []
-        for stage in explanation.stages:
-            value = f"{format_rate(stage.value)} {stage.unit}"
-            line = Text(f"{fitted(stage.name, 22):<23}", style=palette.dim).append(value, style=palette.text)
-            line.append(f"  {stage.note}", style=palette.faint)
+        for name, value, note in facts:
+            line = Text(f"{fitted(name, _STAGE - 1):<{_STAGE}}", style=palette.dim).append(value, style=palette.text)
+            if note and line.cell_len + 2 + len(note) > width and spare > 0:
+                spare -= 1
+                lines += [line, Text(f"{'':<{_STAGE}}{fitted(note, width - _STAGE)}", style=palette.faint)]
+                continue
+            line.append(f"  {note}" if note else "", style=palette.faint)
             line.truncate(width, overflow="ellipsis")
             lines.append(line)
-        for part in row.time_parts:
-            if part.seconds >= 1 and part.name != "training":
-                line = Text(f"{part.name:<23}", style=palette.dim)
-                lines.append(line.append(format_duration(part.seconds), style=palette.text))
-        if row.energy_kwh is not None:
-            energy = Text(f"{'energy':<23}", style=palette.dim).append(f"{row.energy_kwh:,.1f} kWh", style=palette.text)
-            lines.append(energy.append(" at the wall", style=palette.faint))
         return lines
 
 
