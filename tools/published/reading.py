@@ -99,7 +99,7 @@ def read_run(row: dict[str, str]) -> Run:
     workload = find_workload(_NAMED_OTHERWISE.get(row["workload"], row["workload"]))
     count = _accelerators(row)
     if count == 0:
-        raise InputError("the CPU is named neither by family nor by model, or its vCPUs are not said")
+        raise InputError("it trains on CPUs whose family or number of cores is not said or not known here")
     machine = machine_from_spec("published", _accelerator(row), count)
     return Run(
         source=row["source"],
