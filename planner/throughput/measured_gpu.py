@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from planner.experiment.experiment import Experiment
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.machine import Machine
-from planner.hardware.profile import GpuRates, Kernel, Measured, Profile
+from planner.hardware.profile import GpuRates, Kernel, Profile
 from planner.throughput.backtest import experiment_of, reference_of
 from planner.throughput.calibration import Calibration, ClassEfficiency, DeviceConstants
 from planner.throughput.device import (
@@ -71,7 +71,7 @@ def knowledge_with_gpu(
     """
     rates = profile.gpu or GpuRates({})
     share = share_of_device(machine)
-    deviations = deviations_of(rates, machine.accelerator, shipped_knowledge(), share)
+    deviations = deviations_of(rates, machine.accelerator, shipped_knowledge().calibration.device, share)
     host = HostSpeed(profile.host_launch_s, profile.disk_bytes_per_s, rates.from_host_bytes_per_s)
 
     def here(experiment: Experiment) -> Here:
@@ -93,21 +93,26 @@ def knowledge_with_gpu(
     return known._replace(here=here(experiment)._replace(references=known.references, weights=known.weights))
 
 
-def deviations_of(rates: GpuRates, accelerator: Accelerator, knowledge: Knowledge, share: float = 1.0) -> Deviations:
-    """How the engines and the memory of ``share`` of the accelerator differ from what is expected of them."""
-    constants = knowledge.calibration.device
+def deviations_of(
+    rates: GpuRates, accelerator: Accelerator, constants: DeviceConstants, share: float = 1.0
+) -> Deviations:
+    """How the engines and the memory of ``share`` of the accelerator differ from what is expected of them.
+
+    The fitted effects of hardware and software play no part: they are what networks take more, not products or copies.
+    """
     found: dict[str, Deviation] = {}
     log_ratios: dict[str, float] = {}
     for engine, measured in rates.products.items():
         expected = expected_product(engine, accelerator, constants, share)
         if expected is not None:
             sd = _product_sd(engine, accelerator)
-            log_ratios[engine] = math.log(measured.rate / expected) - _offset(knowledge, accelerator, engine)
+            log_ratios[engine] = math.log(measured.rate / expected)
             found[engine] = _split(log_ratios[engine], sd, math.hypot(measured.log_sd, _RULE_SD[engine]))
     if len({log_ratio > 0.0 for log_ratio in log_ratios.values()}) == 1:
         found["sm_clock"] = found[_nearest_to_expected(log_ratios, found)]
     if rates.moved is not None and accelerator.bandwidth_bytes_per_s is not None:
-        found["bandwidth"] = _moved(rates.moved, accelerator.bandwidth_bytes_per_s * share, knowledge, accelerator)
+        expected = _COPY_SHARE * accelerator.bandwidth_bytes_per_s * share
+        found["bandwidth"] = _split(math.log(rates.moved.rate / expected), _MOVED_SD, rates.moved.log_sd)
     return Deviations(accelerator, found)
 
 
@@ -137,11 +142,6 @@ def _product_sd(engine: str, accelerator: Accelerator) -> Deviation:
     """Where somebody measured the best product of this model, what is left is the card's."""
     published = accelerator.measured_bf16_flops_per_s is not None and engine in ("half", "tf32")
     return _PRODUCT_SD._replace(architecture=0.0, accelerator=0.0) if published else _PRODUCT_SD
-
-
-def _moved(measured: Measured, bandwidth: float, knowledge: Knowledge, accelerator: Accelerator) -> Deviation:
-    log_ratio = math.log(measured.rate / (_COPY_SHARE * bandwidth)) - _offset(knowledge, accelerator, "fp32")
-    return _split(log_ratio, _MOVED_SD, measured.log_sd)
 
 
 def _offset(knowledge: Knowledge, accelerator: Accelerator, width: str) -> float:

@@ -52,10 +52,9 @@ def as_expected(engines: float = 1.0, memory: float = 1.0) -> GpuRates:
     for engine in ENGINES:
         expected = expected_product(engine, device, CALIBRATION.device)
         assert expected is not None
-        products[engine] = Measured(engines * expected * math.exp(offset(engine)), 0.0)
+        products[engine] = Measured(engines * expected, 0.0)
     assert device.bandwidth_bytes_per_s is not None
-    moved = 0.8 * device.bandwidth_bytes_per_s * math.exp(offset("fp32"))
-    return GpuRates(products, Measured(memory * moved, 0.0))
+    return GpuRates(products, Measured(memory * 0.8 * device.bandwidth_bytes_per_s, 0.0))
 
 
 def known(rates: GpuRates | None, asked: Experiment, *runs: TrainingRun, **host: float) -> Knowledge:
@@ -146,19 +145,19 @@ def test_a_rate_that_was_measured_unsteadily_counts_less() -> None:
     unsteady = as_expected(memory=0.7)
     assert unsteady.moved is not None
     noisy = unsteady._replace(moved=unsteady.moved._replace(log_sd=math.hypot(0.08, 0.08)))
-    found = deviations_of(noisy, HERE.accelerator, shipped_knowledge()).rates["bandwidth"]
+    found = deviations_of(noisy, HERE.accelerator, CALIBRATION.device).rates["bandwidth"]
     assert sum(found) == pytest.approx(0.5 * math.log(0.7))
 
 
 def test_the_clock_is_what_every_engine_deviates_by() -> None:
     """With all engines alike the best known says it; where one is less slow, that one; where they disagree, nothing."""
-    known = shipped_knowledge()
-    half = deviations_of(as_expected(engines=0.5), HERE.accelerator, known).rates
+    half = deviations_of(as_expected(engines=0.5), HERE.accelerator, CALIBRATION.device).rates
     assert half["sm_clock"] == half["half"]
     rates = as_expected(engines=0.5)
     for factor, clock in ((1.5, "fp32"), (2.2, None)):
         fp32 = rates.products["fp32"]._replace(rate=factor * rates.products["fp32"].rate)
-        found = deviations_of(rates._replace(products={**rates.products, "fp32": fp32}), HERE.accelerator, known).rates
+        changed = rates._replace(products={**rates.products, "fp32": fp32})
+        found = deviations_of(changed, HERE.accelerator, CALIBRATION.device).rates
         assert found.get("sm_clock") == (None if clock is None else found[clock])
 
 
