@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -20,31 +21,38 @@ from planner.hardware.accelerator import Accelerator
 from planner.hardware.interconnect import Network, network
 from planner.hardware.machine import Machine
 from planner.hardware.selection import resolve_count
+from planner.plan.candidates import Candidate, Tariff
+from planner.plan.extras import tariffs
 from planner.plan.hint import fitting_flags
 from planner.plan.planning import answer
 from planner.plan.scaling import (
     WORTH_IT,
-    Node,
+    Market,
     Scale,
     Scan,
-    cheapest_nodes,
     counts,
+    hosts_of,
     machine_of,
     scan,
     separate,
     with_kept_batch,
 )
+from planner.plan.search import Limits
+from planner.plan.words import BINDS_WORDS, BUY_WORDS
+from planner.plan.world import World
 from planner.throughput.calibration import load_calibration
 from planner.units import UNKNOWN, format_duration, format_rate
 
 DEFAULT_PER_NODE = 8
 MOST_PER_NODE = 64
 
+_MEETS = "meets"
 _COLUMNS = (
     Column("GPUs", "right"), Column("batch/GPU", "right"), Column("accum.", "right", drop=2),
     Column("global", "right", drop=1), Column("samples/s", "right"), Column("time", "right"),
     Column("speed-up", "right"), Column("eff.", "right"), Column("each adds", "right"),
-    Column("comm.", "right", drop=3), Column("cost", "right"),
+    Column("comm.", "right", drop=4), Column("binds", drop=3), Column("machine", width=26, least=12, drop=5),
+    Column("buy", drop=6), Column("cost", "right"), Column(_MEETS, "right"),
 )  # fmt: skip
 
 
@@ -53,6 +61,7 @@ examples:
   gpuplanner scale -m resnet50 -e 90 --gpus A100:8
   gpuplanner scale -m resnet50 -e 90 --gpus A100:8 --num-nodes 4 --network '100 Gb/s Ethernet'
   gpuplanner scale -m gnmt --gpus 'RTX 3090:4' --batch kept
+  gpuplanner scale -m resnet50 -e 90 --gpus A100:8 --deadline 12h --budget 100
 """
 
 
@@ -79,16 +88,16 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.batch == "kept":
         experiment = with_kept_batch(experiment)
     asked = question(arguments, now)._replace(gpus=device.key, num_nodes=None)
-    answered = answer(experiment, asked, opened_world(arguments), now)
-    candidates = answered.competition.candidates
-    prices = {count: node.usd_per_hour for count, node in cheapest_nodes(candidates, device.key).items()}
-    linked = cheapest_nodes(candidates, device.key, networked=True).get(per_node) if said is None else None
-    between, cluster_usd = (said, None) if linked is None else (linked.network, linked.usd_per_hour)
+    world = opened_world(arguments)
+    answered = answer(experiment, asked, world, now)
+    market = _market(experiment, answered.competition.candidates, device, said, world)
     sizes = counts(per_node, nodes)
-    found = scan(experiment, device, sizes, between, prices, answered.competition.knowledge, cluster_usd)
-    notes = sentences(found, arguments.batch)
+    limits = answered.competition.limits
+    found = scan(experiment, market, sizes, limits, now, answered.competition.knowledge)
+    between, of = market.between(per_node)
+    notes = sentences(found, arguments.batch, limits, currency)
     if nodes > 1:
-        notes.append(_network_sentence(between, linked))
+        notes.append(_network_sentence(between, of))
     if found.knee is None:
         notes += _what_would_fit(experiment, machine_of(device, *sizes[-1], between))
     if arguments.output == "json":
@@ -102,7 +111,21 @@ def run(arguments: argparse.Namespace) -> int:
         text = _lines(experiment, device, found, notes, currency, as_markdown=as_markdown)
         text += [f"{rate[0].upper()}{rate[1:]}." for rate in currency.rate(now)]
         sys.stdout.write("\n".join(text) + "\n")
-    return 0 if found.knee is not None else NothingFitsError.exit_code
+    answered_it = found.knee is not None and not (limits.given and found.fewest is None)
+    return 0 if answered_it else NothingFitsError.exit_code
+
+
+def _market(
+    experiment: Experiment, candidates: Sequence[Candidate], device: Accelerator, said: Network | None, world: World
+) -> Market:
+    """Where the sizes can be had, with the bills of several nodes."""
+    interruptions = world.catalog.interruptions()
+
+    def tariff(provider: str, nodes: int) -> Tariff:
+        return tariffs(experiment, interruptions, nodes, world.config)(provider)
+
+    hosts, networked = hosts_of(candidates, device.key), hosts_of(candidates, device.key, networked=True)
+    return Market(device, hosts, networked, said, tariff)
 
 
 def _device(text: str | None) -> tuple[Accelerator, int]:
@@ -122,16 +145,16 @@ def _network(text: str | None, nodes: int) -> Network | None:
     return network(text) if text is not None else None
 
 
-def _network_sentence(between: Network | None, linked: Node | None) -> str:
+def _network_sentence(between: Network | None, of: str) -> str:
     """What the nodes were taken to be connected by, and why."""
     if between is None or between.bandwidth_bytes_per_s is None:
         slow = load_calibration().collectives["unknown_network_bytes_per_s"]
         return f"No network between such nodes is known: a slow one of {_gbit_s(slow)} is assumed (--network)."
     words = between.name if "Gb/s" in between.name else f"{_gbit_s(between.bandwidth_bytes_per_s)} {between.name}"
-    if linked is None:
+    if not of:
         return f"Between nodes it is {words}, as you said."
     return (
-        f"Between nodes it is {words} of {linked.name}, the cheapest such node whose network is known; its price is "
+        f"Between nodes it is {words} of {of}, the cheapest such node whose network is known; its price is "
         "taken for several nodes (--network)."
     )
 
@@ -158,8 +181,10 @@ def _lines(
     text = [*lead, ""]
     for sentence in notes:
         text += wrapped(sentence, width)
-    cells = [_cells(row, currency) for row in found.rows]
-    text += ["", *(markdown(_COLUMNS, cells) if as_markdown else render(_COLUMNS, cells, color=color))]
+    limited = any(row.p_meets is not None for row in found.rows)
+    columns = [column for column in _COLUMNS if limited or column.title != _MEETS]
+    cells = [_cells(row, currency)[: len(columns)] for row in found.rows]
+    text += ["", *(markdown(columns, cells) if as_markdown else render(columns, cells, color=color))]
     for problem in dict.fromkeys(row.problem for row in found.rows if row.problem):
         sizes = [_size(row) for row in found.rows if row.problem == problem]
         which = "all of them" if len(sizes) == len(found.rows) else f"{', '.join(sizes)} GPUs"
@@ -167,18 +192,19 @@ def _lines(
     return text
 
 
-def sentences(found: Scan, batch: str) -> list[str]:
-    """Where it stops paying, what was held, and the alternative of separate experiments."""
+def sentences(found: Scan, batch: str, limits: Limits, currency: Currency) -> list[str]:
+    """The fewest that meet the limits, where it stops paying, what was held, and separate experiments instead."""
     how = "the global batch is kept" if batch == "kept" else "the global batch grows with the GPUs while it is useful"
     knee = found.knee
     if knee is None:
         return [f"It fits on none of them; {how}."]
     last = next(row for row in reversed(found.rows) if row.time_s is not None)
     figures = f"efficiency {knee.efficiency or 0:.0%}, {format_duration(_seconds(knee))}"
+    text = [_limits_sentence(found, limits, currency)] if limits.given else []
     if knee is last:
-        text = [f"All {_size(knee)} GPUs are worth it ({figures}); {how}."]
+        text += [f"All {_size(knee)} GPUs are worth it ({figures}); {how}."]
     else:
-        text = [
+        text += [
             f"{_size(knee)} is the knee ({figures}): a further GPU adds less than {WORTH_IT:.0%} of the first; {how}."
         ]
     other = separate(found.rows, knee)
@@ -189,8 +215,29 @@ def sentences(found: Scan, batch: str) -> list[str]:
             f"another on all {count} they take {format_duration(other.one_by_one_s)}, the first done after {done}."
         )
     if any(row.usd is not None for row in found.rows):
-        text.append("Cost is the GPUs' hours at the cheapest price seen of such a node.")
+        text.append(
+            "Each size is the whole run on the cheapest machine with so many of them, billed as gpuplanner estimate "
+            "bills it; where nobody has one, on their share of a larger one, without a cost."
+        )
     return text
+
+
+def _limits_sentence(found: Scan, limits: Limits, currency: Currency) -> str:
+    """The fewest GPUs that meet the limits, and the cheapest number that does where that is another."""
+    asked = f"asked for {limits.confidence:.0%}"
+    fewest = found.fewest
+    if fewest is None:
+        nearest = max(found.rows, key=lambda row: row.p_meets or 0.0)
+        return f"None of them meets the limits: {_size(nearest)} comes nearest ({nearest.p_meets or 0:.0%}, {asked})."
+    text = f"{_meeting(fewest, currency)} is the fewest that meets the limits ({fewest.p_meets:.0%}, {asked})"
+    meeting = [row for row in found.rows if (row.p_meets or 0.0) >= limits.confidence and row.usd is not None]
+    cheapest = min(meeting, key=lambda row: row.usd or 0.0, default=fewest)
+    return f"{text}." if cheapest is fewest else f"{text}; {_meeting(cheapest, currency)} is the cheapest."
+
+
+def _meeting(row: Scale, currency: Currency) -> str:
+    cost = "" if row.usd is None else f", {currency.show(row.usd)}"
+    return f"{_size(row)} ({format_duration(_seconds(row))}{cost})"
 
 
 def _seconds(row: Scale) -> float | None:
@@ -203,13 +250,15 @@ def _size(row: Scale) -> str:
 
 def _cells(row: Scale, currency: Currency) -> list[str]:
     if row.samples_per_s is None:
-        return [_size(row), f"{row.batch_size_per_gpu:,}", *[UNKNOWN] * 9]
+        return [_size(row), f"{row.batch_size_per_gpu:,}", *[UNKNOWN] * 13]
     efficiency = row.efficiency or 0.0
     return [
         _size(row), f"{row.batch_size_per_gpu:,}", str(row.grad_accum_steps), f"{row.global_batch_size:,}",
         format_rate(row.samples_per_s.p50), format_duration(_seconds(row)), f"{efficiency * row.devices:.2f}",
         f"{efficiency:.0%}", UNKNOWN if row.added is None else f"{row.added:.0%}",
-        f"{row.communication_share or 0:.0%}", currency.show(row.usd),
+        f"{row.communication_share or 0:.0%}", BINDS_WORDS.get(row.bound_by or "", row.bound_by or UNKNOWN),
+        row.machine or UNKNOWN, BUY_WORDS.get(row.purchase or "", UNKNOWN), currency.show(row.usd),
+        UNKNOWN if row.p_meets is None else f"{row.p_meets:.0%}",
     ]  # fmt: skip
 
 
@@ -225,6 +274,7 @@ def _record(
         "network": network._asdict() if network is not None else None,
         "sentences": notes,
         "knee": found.knee.devices if found.knee is not None else None,
+        "fewest": found.fewest.devices if found.fewest is not None else None,
         "separate": other._asdict() if other is not None else None,
         "rows": [_row_record(row) for row in found.rows],
     }
@@ -235,6 +285,8 @@ def _row_record(row: Scale) -> dict[str, Any]:
         **row._asdict(),
         "samples_per_s": row.samples_per_s._asdict() if row.samples_per_s else None,
         "time_s": row.time_s._asdict() if row.time_s else None,
+        "cost_usd": row.cost_usd._asdict() if row.cost_usd else None,
+        "usd": row.usd,
         "problem": row.problem or None,
     }
 
@@ -247,6 +299,7 @@ def _write_csv(found: Scan) -> None:
         flat = row._asdict()
         flat["samples_per_s"] = row.samples_per_s.p50 if row.samples_per_s else None
         flat["time_s"] = _seconds(row)
+        flat["usd"] = flat["cost_usd"] = row.usd
         rows.append(flat)
     writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
     writer.writeheader()

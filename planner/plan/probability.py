@@ -22,3 +22,18 @@ def p_below(quantity: Interval, limit: float) -> float:
     if spread == 0:
         return 1.0 if distance >= 0 else 0.0
     return 0.5 * math.erfc(-distance / spread / math.sqrt(2))
+
+
+def p_both(
+    time_s: Interval, longest_s: float | None, cost_usd: Interval | None, budget_usd: float | None
+) -> float | None:
+    """P(a run ends in time and within the budget); None where neither is asked for, 0 where its cost is not known.
+
+    Time drives cost, so the two limits fail together: the smaller probability is the joint one.
+    """
+    probabilities = []
+    if longest_s is not None:
+        probabilities.append(p_below(time_s, longest_s))
+    if budget_usd is not None:
+        probabilities.append(0.0 if cost_usd is None else p_below(cost_usd, budget_usd))
+    return min(probabilities) if probabilities else None

@@ -133,12 +133,34 @@ def test_scale_takes_the_network_of_the_node_whose_price_it_takes(run: Run) -> N
     assert record["network"]["bandwidth_bytes_per_s"] == 400e9
     one, two = record["rows"][-2:]
     assert 0.9 < two["samples_per_s"]["p50"] / one["samples_per_s"]["p50"] / 2 <= 1.05
-    hours = two["time_s"]["p50"] / 3600
-    assert two["usd"] / (2 * hours) == pytest.approx(one["usd"] / (one["time_s"]["p50"] / 3600))
+    assert (one["machine"], two["machine"]) == ("aws p5.48xlarge", "aws p5.48xlarge")
     assert any("3,200 Gb/s EFA of aws p5.48xlarge" in text for text in record["sentences"])
     said = run(*asked, "--where", "aws", "--network", "100 Gb/s Ethernet", "-o", "json").record
     assert said["network"]["bandwidth_bytes_per_s"] == 12.5e9
     assert any("100 Gb/s Ethernet, as you said" in text for text in said["sentences"])
+
+
+def test_scale_agrees_with_explain(run: Run) -> None:
+    asked = ("-m", "resnet50", "-e", "90", "--where", "aws", "--on-demand")
+    row = run("scale", *asked, "--gpus", "A100-40GB-SXM:8", "-o", "json").record["rows"][7]
+    explained = run("explain", *asked, "--on", "aws:p4d.24xlarge", "-o", "json").record
+    assert (row["machine"], row["purchase"], row["bound_by"]) == ("aws p4d.24xlarge", "on_demand", "input")
+    for key in ("samples_per_s", "time_s", "cost_usd"):
+        assert row[key] == explained[key]
+    assert row["usd"] == row["cost_usd"]["p50"]
+
+
+def test_scale_answers_which_is_the_fewest_that_meets_the_limits(run: Run) -> None:
+    asked = ("scale", "-m", "resnet50", "-e", "90", "--gpus", "A100-40GB-SXM:8", "--where", "aws,gcp", "--on-demand")
+    record = run(*asked, "--deadline", "16h", "-o", "json").record
+    by_size = {row["num_gpus"]: row for row in record["rows"]}
+    assert by_size[record["fewest"]]["p_meets"] >= 0.9 > by_size[record["fewest"] - 1]["p_meets"]
+    said = run(*asked, "--deadline", "16h").out
+    assert f"{record['fewest']} (" in said
+    assert "is the fewest that meets the limits" in said
+    missed = run(*asked, "--budget", "1")
+    assert missed.code == 3
+    assert "None of them meets the limits: " in missed.out
 
 
 def test_scale_says_what_network_it_assumes_where_none_is_known(run: Run) -> None:

@@ -10,9 +10,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from planner.errors import InputError
+from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.hardware.catalog import accelerator
-from planner.hardware.interconnect import network
+from planner.hardware.interconnect import Network, network
 from planner.hardware.machine import Machine
 from planner.hardware.presets import machine_from_spec
 from planner.plan.buy_or_rent import Terms, buy_or_rent, cards_for, per_dollar
@@ -27,10 +28,10 @@ from planner.plan.nearest import nearest
 from planner.plan.ownership import wall_power_w
 from planner.plan.planning import Answer, answer, written
 from planner.plan.purchase import card_price, described_purchase, sold_singly
-from planner.plan.question import Question
+from planner.plan.question import NO_LIMITS, Question
 from planner.plan.recommend import recommend
 from planner.plan.relax import relaxations
-from planner.plan.scaling import WORTH_IT, counts, scan, separate, with_kept_batch
+from planner.plan.scaling import WORTH_IT, Market, Scan, counts, hosts_of, scan, separate, with_kept_batch
 from planner.plan.search import ORDINARY_STACKS, Limits, Row
 from planner.plan.tier import arrangement_of, verdict
 from planner.plan.timeline import timeline
@@ -408,8 +409,55 @@ def test_a_card_price_that_cannot_be_read_is_refused(text: str, world: World) ->
 # How many GPUs
 
 
+def _scan(experiment: Experiment, key: str, sizes: list[tuple[int, int]], between: Network | None = None) -> Scan:
+    """On GPUs that nobody has."""
+    return scan(experiment, Market(accelerator(key), {}, {}, between), sizes, NO_LIMITS, NOW)
+
+
+def test_each_size_is_the_run_that_the_ranking_has_on_that_machine(rented: Answer) -> None:
+    """The host's vCPUs, its links and the bill are the machine's: ResNet-50 on eight A100s is bound by its loader."""
+    hosts = hosts_of(rented.competition.candidates, "A100-40GB-SXM")
+    found = scan(RESNET, Market(accelerator("A100-40GB-SXM"), hosts, {}), counts(8, 1), NO_LIMITS, NOW)
+    for size in (1, 8):
+        row = found.rows[size - 1]
+        assert row.cost_usd is not None
+        assert any(
+            (ranked.setting.time_s(ranked.offer), ranked.setting.cost_usd(ranked.offer, TODAY))
+            == (row.time_s, row.cost_usd)
+            for ranked in rented.ranking.rows
+            if ranked.setting.candidate.machine.name == row.machine
+        )
+    assert found.rows[7].bound_by == "input"
+
+
+def test_what_nobody_has_takes_its_share_of_a_larger_host(rented: Answer) -> None:
+    hosts = hosts_of(rented.competition.candidates, "A100-40GB-SXM")
+    eight = {8: hosts[8]}
+    market = Market(accelerator("A100-40GB-SXM"), eight, {})
+    (share,) = market.options(3, 1)
+    whole = eight[8][0].candidate.machine
+    assert share.candidate.machine.vcpus == pytest.approx((whole.vcpus or 0.0) * 3 / 8)
+    row = scan(RESNET, market, [(3, 1)], NO_LIMITS, NOW).rows[0]
+    assert (row.machine, row.cost_usd) == (None, None)
+
+
+def test_the_fewest_that_meet_the_limits_are_named(rented: Answer) -> None:
+    market = Market(accelerator("A100-40GB-SXM"), hosts_of(rented.competition.candidates, "A100-40GB-SXM"), {})
+    free = scan(RESNET, market, counts(8, 1), NO_LIMITS, NOW)
+    assert free.fewest is None
+    eight = free.rows[7].time_s
+    assert eight is not None
+    deadline = NOW + timedelta(seconds=eight.p90 * 1.01)
+    found = scan(RESNET, market, counts(8, 1), Limits(deadline=deadline), NOW)
+    assert found.fewest is not None
+    assert all((row.p_meets or 0.0) < 0.9 for row in found.rows if row.devices < found.fewest.devices)
+    assert (found.fewest.p_meets or 0.0) >= 0.9
+    cheap = scan(RESNET, market, counts(8, 1), Limits(budget_usd=0.01), NOW)
+    assert cheap.fewest is None
+
+
 def test_efficiency_falls_and_the_knee_is_before_a_gpu_adds_too_little() -> None:
-    found = scan(RESNET, accelerator("A100-40GB-SXM"), counts(8, 2), network("100 Gb/s Ethernet"), {8: 10.0})
+    found = _scan(RESNET, "A100-40GB-SXM", counts(8, 2), network("100 Gb/s Ethernet"))
     assert [row.devices for row in found.rows] == [1, 2, 3, 4, 5, 6, 7, 8, 16]
     first, last = found.rows[0], found.rows[-1]
     assert first.efficiency == 1.0
@@ -418,18 +466,15 @@ def test_efficiency_falls_and_the_knee_is_before_a_gpu_adds_too_little() -> None
     assert 0 < last.efficiency < 1
     assert found.knee is not None
     assert all(row.added is None or row.added >= WORTH_IT for row in found.rows if row.devices <= found.knee.devices)
-    eight = found.rows[7]
-    assert eight.time_s is not None
-    assert eight.usd == pytest.approx(10.0 * eight.time_s.p50 / 3600)
     assert first.usd is None
+    assert first.machine is None
 
 
 def test_a_kept_batch_stays_and_scales_worse() -> None:
     kept = with_kept_batch(RESNET)
     assert kept.global_batch_size == RESNET.workload.recipe_batch_size_per_gpu
-    device = accelerator("RTX3090")
-    scaled_up = scan(RESNET, device, counts(4, 1), None, {}).rows[-1]
-    as_before = scan(kept, device, counts(4, 1), None, {}).rows[-1]
+    scaled_up = _scan(RESNET, "RTX3090", counts(4, 1)).rows[-1]
+    as_before = _scan(kept, "RTX3090", counts(4, 1)).rows[-1]
     assert as_before.global_batch_size == 256
     assert scaled_up.global_batch_size == 4 * 256
     assert as_before.efficiency is not None
@@ -438,7 +483,7 @@ def test_a_kept_batch_stays_and_scales_worse() -> None:
 
 
 def test_separate_experiments_end_sooner_than_one_after_another() -> None:
-    found = scan(RESNET, accelerator("RTX3090"), counts(4, 1), None, {})
+    found = _scan(RESNET, "RTX3090", counts(4, 1))
     last = found.rows[-1]
     other = separate(found.rows, last)
     assert other is not None
@@ -450,6 +495,6 @@ def test_separate_experiments_end_sooner_than_one_after_another() -> None:
 
 def test_what_fits_nowhere_has_no_knee() -> None:
     large = resolve_experiment(ExperimentRequest("llama-3-70b", tokens=1e9))
-    found = scan(large, accelerator("RTX3090"), counts(2, 1), None, {})
+    found = _scan(large, "RTX3090", counts(2, 1))
     assert found.knee is None
     assert all(row.problem for row in found.rows)
