@@ -7,6 +7,7 @@ from typing import NamedTuple
 from planner.cli.money import Currency
 from planner.cli.table import Column, Style, fitted, markdown, render, styled, terminal_width, use_color, wrapped
 from planner.experiment.resolve import describe
+from planner.plan.cost import CREDITS
 from planner.plan.plan import Estimate, Plan
 from planner.plan.words import BINDS_WORDS, BUY_WORDS, EVIDENCE_MARKS, gpus_words, machine_name, where_words
 from planner.units import UNKNOWN, Interval, counted, format_duration
@@ -38,6 +39,8 @@ def _range(value: Interval | None, show: Callable[[float], str]) -> str:
 def _cost(row: Estimate, currency: Currency) -> str:
     if row.cost_usd is None:
         return UNKNOWN
+    if any(part.name == CREDITS and part.usd for part in row.cost_parts):
+        return currency.show(row.cost_usd.p50) + "c"
     if row.cost_usd.p50 == 0 and row.usd_per_hour:
         return f"<{currency.show(0.01)}"
     mark = "?" if "cost_incomplete" in row.flags else ""
@@ -95,7 +98,7 @@ def plan_lines(plan: Plan, currency: Currency) -> list[str]:
     lines += [*_answer(plan, width, color), ""]
     if plan.estimates:
         lines += _table(plan, currency, width, color)
-        lines += ["", *(styled(line, "dim", color) for line in wrapped(f"{_count(plan)}. {LEGEND}.", width)), ""]
+        lines += ["", *(styled(line, "dim", color) for line in wrapped(f"{_count(plan)}. {_legend(plan)}.", width)), ""]
     lines += _paragraph("Warning", plan.warnings, width, color, "warn")
     lines += _paragraph("Assumed", plan.assumptions, width, color)
     return lines + _unranked_lines(plan, width, color)
@@ -106,7 +109,7 @@ def plan_markdown(plan: Plan, currency: Currency) -> list[str]:
     lines += ["\n".join(_answer(plan, 10_000, False)), ""]
     fields = _fields(currency)
     lines += markdown([field.column for field in fields], _cells(fields, plan.estimates, currency))
-    lines += ["", f"{_count(plan)}. {LEGEND}.", ""]
+    lines += ["", f"{_count(plan)}. {_legend(plan)}.", ""]
     lines += [f"- Warning: {text}" for text in plan.warnings]
     lines += [*(f"- Assumed: {text}" for text in plan.assumptions), ""]
     return lines + _unranked_lines(plan, 10_000, False)
@@ -166,6 +169,12 @@ def _cells(fields: Sequence[_Field], rows: Sequence[Estimate], currency: Currenc
 def _styles(plan: Plan) -> list[Style]:
     chosen = plan.recommendation.rank if plan.recommendation else None
     return ["bold" if row.rank == chosen else "plain" for row in plan.estimates]
+
+
+def _legend(plan: Plan) -> str:
+    """The marks, that of a credit where one is used."""
+    used = any(part.name == CREDITS and part.usd for row in plan.estimates for part in row.cost_parts)
+    return f"{LEGEND}; c: after your credit" if used else LEGEND
 
 
 def _count(plan: Plan) -> str:

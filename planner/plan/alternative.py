@@ -28,8 +28,8 @@ def alternative(answer: Answer) -> Alternative | None:
     if answer.best is None:
         return None
     best = answer.ranking.rows[answer.best]
-    sooner = [row for row in answer.ranking.rows if row.time_s < best.time_s and row.cost_usd > best.cost_usd]
-    later = [row for row in answer.ranking.rows if row.time_s > best.time_s and row.cost_usd < best.cost_usd]
+    sooner = [row for row in answer.ranking.rows if row.time_s < best.time_s and row.weighed_usd > best.weighed_usd]
+    later = [row for row in answer.ranking.rows if row.time_s > best.time_s and row.weighed_usd < best.weighed_usd]
     sooner.sort(key=lambda row: _exchange_rate(best, row))
     later.sort(key=lambda row: -_exchange_rate(best, row))
     for rows, faster in ((sooner, True), (later, False)):
@@ -42,4 +42,4 @@ def alternative(answer: Answer) -> Alternative | None:
 
 def _exchange_rate(one: Row, other: Row) -> float:
     """USD for each hour by which the two rows differ."""
-    return (other.cost_usd - one.cost_usd) / (one.time_s - other.time_s) * SECONDS_PER_HOUR
+    return (other.weighed_usd - one.weighed_usd) / (one.time_s - other.time_s) * SECONDS_PER_HOUR

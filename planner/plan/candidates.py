@@ -21,7 +21,8 @@ InterruptionRate = Callable[[Offer], Interval]
 class Tariff(NamedTuple):
     """What a run pays beside the hours of an offer, by provider; for an owned machine, all that it pays.
 
-    The machine is paid for ``idle_s`` seconds after the run; ``credit_usd`` is spent before money is.
+    The machine is paid for ``idle_s`` seconds after the run; ``credit_usd`` is spent before money is, and a dollar of
+    it is worth ``credit_value``.
     ``price_as_of`` and ``source`` date an owned machine's price; an offer has its own.
     """
 
@@ -32,6 +33,7 @@ class Tariff(NamedTuple):
     source: str | None = None
     idle_s: float = 0.0
     credit_usd: float = 0.0
+    credit_value: float = 0.0
 
     @property
     def complete(self) -> bool:

@@ -4,6 +4,7 @@ country = "DE"
 electricity_usd_per_kwh = 0.30
 hour_value_usd = 2
 aws_regions = "us-east-1, eu-central-1"    # whose price files `prices refresh` reads
+credit_value = 0.5      # what a dollar of a provider's credit is worth to you, where rows are ordered
 idle_minutes = 10       # how long a rented machine is kept, and paid for, after the run
 
 [ownership]
@@ -15,7 +16,7 @@ cluster_pue = 1.56      # cooling and distribution of an own cluster's room
 [discounts]             # share off the list price, by provider
 aws = 0.1
 
-[credits]               # USD that a provider has given you, spent before money is
+[credits]               # USD that a provider has given you, spent before money is, once
 gcp = 300
 
 [this_machine]
@@ -44,6 +45,9 @@ OWN_PLACES: tuple[Place, ...] = PLACES[:3]
 
 DEFAULT_IDLE_MINUTES = 10.0
 """A rented machine is given back ten minutes after the run (assumption)."""
+
+DEFAULT_CREDIT_VALUE = 0.5
+"""A dollar of credit is worth less than one of money: it buys at one provider, and until a day (assumption)."""
 
 
 class OwnershipTerms(NamedTuple):
@@ -89,6 +93,7 @@ class Config(NamedTuple):
     hour_value_usd: float | None = None
     aws_regions: str | None = None
     idle_minutes: float = DEFAULT_IDLE_MINUTES
+    credit_value: float = DEFAULT_CREDIT_VALUE
     ownership: OwnershipTerms = OwnershipTerms()
     discounts: Mapping[str, float] = {}
     credits_usd: Mapping[str, float] = {}
@@ -165,6 +170,7 @@ _TOP = {
     "hour_value_usd": _Field(high=1e6, or_zero=True),
     "aws_regions": _TEXT,
     "idle_minutes": _Field(high=1e6, or_zero=True),
+    "credit_value": _Field(high=1, or_zero=True),
 }
 _OWNERSHIP = {
     "lifetime_years": _Field(high=50),

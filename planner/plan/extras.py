@@ -52,6 +52,7 @@ def tariffs(
                 rate,
                 idle_s=config.idle_minutes * 60,
                 credit_usd=config.credits_usd.get(provider, 0.0),
+                credit_value=config.credit_value,
             )
         return known[provider]
 

@@ -35,4 +35,4 @@ def front(rows: Sequence[Row]) -> list[FrontPoint]:
 
 def hour_sooner_usd(faster: Row, slower: Row) -> float:
     """USD for each hour that ``faster`` ends before ``slower``."""
-    return (faster.cost_usd - slower.cost_usd) / (slower.time_s - faster.time_s) * SECONDS_PER_HOUR
+    return (faster.weighed_usd - slower.weighed_usd) / (slower.time_s - faster.time_s) * SECONDS_PER_HOUR

@@ -147,4 +147,4 @@ def _machine(row: Row) -> Machine:
 
 
 def _merit(row: Row, limits: Limits) -> float:
-    return row.cost_usd if limits.given else row.value(limits.hour_value_usd)
+    return row.weighed_usd if limits.given else row.value(limits.hour_value_usd)

@@ -22,7 +22,7 @@ from planner.plan.cost import (
 )
 from planner.plan.free_tier import calendar_time
 from planner.plan.interrupted import interrupted_time, loss
-from planner.plan.probability import p_below
+from planner.plan.probability import p_both
 from planner.plan.timeline import LONGEST_RUN_S, Timeline, timeline
 from planner.throughput.estimate import StepEstimate
 from planner.throughput.step import StepModel
@@ -122,7 +122,9 @@ class Setting:
 class Row(NamedTuple):
     """One ranked way to run and pay: P50 seconds and USD; ``p_meets`` is None where no limit was given.
 
-    ``cost_usd`` is infinite where no part of it is known, so that nobody takes it for nothing.
+    ``cost_usd`` is infinite where no part of it is known, so that nobody takes it for nothing; it is what is left to
+    pay once ``credit_usd`` of the user's credit is used up. ``weighed_usd``, by which rows are ordered, counts that
+    credit in at its value: it is then gone.
     """
 
     setting: Setting
@@ -130,6 +132,8 @@ class Row(NamedTuple):
     time_s: float
     cost_usd: float
     p_meets: float | None
+    weighed_usd: float
+    credit_usd: float = 0.0
 
     @property
     def unknown_usd(self) -> float:
@@ -140,10 +144,10 @@ class Row(NamedTuple):
     @property
     def cost_known(self) -> bool:
         """Whether the cost is known in full, or but for a part that is negligible at most."""
-        return self.unknown_usd <= NEGLIGIBLE_SHARE * self.cost_usd < math.inf
+        return self.unknown_usd <= NEGLIGIBLE_SHARE * (self.cost_usd + self.credit_usd) < math.inf
 
     def value(self, hour_value_usd: float) -> float:
-        return self.cost_usd + self.time_s / SECONDS_PER_HOUR * hour_value_usd
+        return self.weighed_usd + self.time_s / SECONDS_PER_HOUR * hour_value_usd
 
 
 class Refusal(NamedTuple):
@@ -194,7 +198,8 @@ def _too_small(step: StepEstimate) -> str:
 def _add_offers(setting: Setting, limits: Limits, now: datetime, rows: list[Row], refusals: list[Refusal]) -> None:
     """A row or a refusal for each of the offers. What is done here is done thousands of times."""
     candidate = setting.candidate
-    num_nodes, limited, credit_usd = candidate.machine.num_nodes, limits.given, candidate.tariff.credit_usd
+    num_nodes, limited = candidate.machine.num_nodes, limits.given
+    credit_usd, credit_value = candidate.tariff.credit_usd, candidate.tariff.credit_value
     unpriced = candidate.usd_per_hour(None) is None
     for offer in candidate.offers:
         run = setting.run(offer)
@@ -204,43 +209,39 @@ def _add_offers(setting: Setting, limits: Limits, now: datetime, rows: list[Row]
         total = run.extra_cents
         if offer is not None:
             total += cents(offer.usd_per_hour * num_nodes * run.billed_hours)
-        if credit_usd:
-            total = after_credit(total, credit_usd)
         p_meets = _p_meets(setting, offer, limits, now) if limited else None
+        if credit_usd:
+            paid = after_credit(total, credit_usd)
+            weighed_usd = (paid + (total - paid) * credit_value) / 100
+            rows.append(Row(setting, offer, run.p50_s, paid / 100, p_meets, weighed_usd, (total - paid) / 100))
+            continue
         cost_usd = math.inf if unpriced and offer is None else total / 100
-        rows.append(Row(setting, offer, run.p50_s, cost_usd, p_meets))
+        rows.append(Row(setting, offer, run.p50_s, cost_usd, p_meets, cost_usd))
 
 
-def _p_meets(setting: Setting, offer: Offer | None, limits: Limits, now: datetime) -> float:
-    """Time drives cost, so the two limits fail together: the smaller probability is the joint one.
-
-    A cost of which nothing is known cannot be said to keep a budget.
-    """
-    probabilities = []
-    if limits.deadline is not None:
-        probabilities.append(p_below(setting.time_s(offer), (limits.deadline - now).total_seconds()))
-    if limits.budget_usd is not None:
-        unpriced = setting.candidate.usd_per_hour(offer) is None
-        probabilities.append(0.0 if unpriced else p_below(setting.cost_usd(offer, now.date()), limits.budget_usd))
-    return min(probabilities)
+def _p_meets(setting: Setting, offer: Offer | None, limits: Limits, now: datetime) -> float | None:
+    longest_s = (limits.deadline - now).total_seconds() if limits.deadline is not None else None
+    asked = limits.budget_usd is not None and setting.candidate.usd_per_hour(offer) is not None
+    cost_usd = setting.cost_usd(offer, now.date()) if asked else None
+    return p_both(setting.time_s(offer), longest_s, cost_usd, limits.budget_usd)
 
 
 def _order(limits: Limits) -> Callable[[Row], float | tuple[float, ...]]:
     if limits.sort == "time":
-        return lambda row: (row.time_s, row.cost_usd)
+        return lambda row: (row.time_s, row.weighed_usd)
     if limits.sort == "cost":
-        return lambda row: (row.cost_usd, row.time_s)
+        return lambda row: (row.weighed_usd, row.time_s)
     if limits.given:
         return lambda row: _nearest_first(row, limits)
     second_value_usd = limits.hour_value_usd / SECONDS_PER_HOUR
-    return lambda row: row.cost_usd + row.time_s * second_value_usd
+    return lambda row: row.weighed_usd + row.time_s * second_value_usd
 
 
 def _nearest_first(row: Row, limits: Limits) -> tuple[float, ...]:
     """Rows that meet the limits by cost; then the misses, the likeliest to meet them first."""
     if meets(row, limits):
-        return (0.0, 0.0, row.cost_usd, row.time_s)
-    return (1.0, -(row.p_meets or 0.0), row.cost_usd, row.time_s)
+        return (0.0, 0.0, row.weighed_usd, row.time_s)
+    return (1.0, -(row.p_meets or 0.0), row.weighed_usd, row.time_s)
 
 
 def meets(row: Row, limits: Limits) -> bool:
@@ -253,12 +254,12 @@ def pareto_front(rows: Sequence[Row]) -> set[int]:
     of_time: dict[float, int] = {}  # the cheapest of each time: offers of one machine share theirs
     for index, row in enumerate(rows):
         known = of_time.get(row.time_s)
-        if known is None or row.cost_usd < rows[known].cost_usd:
+        if known is None or row.weighed_usd < rows[known].weighed_usd:
             of_time[row.time_s] = index
     front: set[int] = set()
     cheapest = math.inf
     for _, index in sorted(of_time.items()):
-        if rows[index].cost_usd < cheapest:
-            cheapest = rows[index].cost_usd
+        if rows[index].weighed_usd < cheapest:
+            cheapest = rows[index].weighed_usd
             front.add(index)
     return front

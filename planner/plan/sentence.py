@@ -35,9 +35,16 @@ def recommendation_sentence(row: Row, limits: Limits, now: datetime, money: Mone
     text = (
         f"Run it on {_where(row)}: {format_duration(time_s.p50)} "
         f"({format_duration(time_s.p10)}–{format_duration(time_s.p90)}), done {finish:%a %d %b %H:%M %Z}, "
-        f"for {money(cost.p50)} ({money(cost.p10)}–{money(cost.p90)})"
+        f"for {money(cost.p50)} ({money(cost.p10)}–{money(cost.p90)}){_credit_words(row, money)}"
     )
     return f"{text}; {_why(row, limits, money)}.{_price_note(offer, now)}"
+
+
+def _credit_words(row: Row, money: MoneyFormat) -> str:
+    """How much of the user's credit the run uses up."""
+    if not row.credit_usd:
+        return ""
+    return f" and {money(row.credit_usd)} of your {money(row.setting.candidate.tariff.credit_usd)} of credit"
 
 
 def _price_note(offer: Offer | None, now: datetime) -> str:

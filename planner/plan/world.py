@@ -112,7 +112,7 @@ def gather(experiment: Experiment, question: Question, world: World, now: dateti
             f"electricity {electricity.usd_per_kwh:g} USD/kWh, {electricity.words} (--country, --electricity-price)",
             *_ownership_assumptions(candidates, world.config.ownership),
             *_cloud_assumptions(where, question, world.config.idle_minutes),
-            *own_terms(candidates, world.config, credit="before money"),
+            *own_terms(candidates, world.config, credit=_CREDIT_WORDS.format(world.config.credit_value)),
             *_free_assumptions(candidates),
             *_price_assumptions(question.max_price_usd_per_hour, dearer),
             f"an hour of waiting is worth {hour_value:g} USD (--hour-value)",
@@ -212,6 +212,9 @@ def _cloud_assumptions(where: Where, question: Question, idle_minutes: float) ->
         yield "an hour costs this for who has committed to all 8,760 hours of a year, used or not"
     if not question.purchases or "spot" in question.purchases:
         yield "spot machines are taken as often as AWS's advisor says, elsewhere as measured on public traces"
+
+
+_CREDIT_WORDS = "before money; where rows are ordered, a dollar of it counts as {:.2f} (credit_value)"
 
 
 def own_terms(candidates: Iterable[Candidate], config: Config, *, credit: str) -> Iterator[str]:

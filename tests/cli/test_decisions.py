@@ -319,3 +319,20 @@ def test_commitments_are_asked_for_by_name(run: Run) -> None:
     record = run("estimate", *SHORT, "--reserved", "-n", "5", "-o", "json").record
     assert {row["purchase"] for row in record["estimates"]} == {"reserved"}
     assert run("estimate", *SHORT, "--reserved", "--spot").code == 2
+
+
+def test_the_answer_names_the_credit_and_the_discount_that_it_uses(run: Run, home: Path) -> None:
+    config_path().parent.mkdir(parents=True)
+    config_path().write_text("[credits]\naws = 100\n[discounts]\naws = 0.2\n", encoding="utf-8")
+    asked = ("estimate", "-m", "resnet50", "-e", "90", "--where", "aws", "--on-demand", "--gpus", "A10G:1")
+    record = run(*asked, "-o", "json").record
+    used = next(
+        -part["usd"] for part in record["recommendation"]["estimate"]["cost_parts"] if part["name"] == "credits"
+    )
+    assert 0 < used < 100
+    assert f"for $0.00 ($0.00–$0.00) and ${used:.2f} of your $100.00 of credit" in record["recommendation"]["sentence"]
+    said = " ".join(run(*asked).out.split())
+    assert "$0.00c" in said
+    assert "c: after your credit" in said
+    assert "your 100.00 USD of credit at aws are spent before money" in said
+    assert "aws sells to you 20% below its list" in said

@@ -18,9 +18,9 @@ NOW = datetime(2026, 11, 30, tzinfo=UTC)
 SELDOM = Interval(0.0, 0.001, 0.002)
 
 
-def ranked(*offers: Offer, limits: Limits | None = None) -> Ranking:
-    """The ranking of one rented A100 with these offers."""
-    tariff = Tariff((), interruption_rate=lambda offer: SELDOM)
+def ranked(*offers: Offer, limits: Limits | None = None, credit_usd: float = 0.0) -> Ranking:
+    """The ranking of one rented A100 with these offers, and half a dollar for a dollar of credit."""
+    tariff = Tariff((), interruption_rate=lambda offer: SELDOM, credit_usd=credit_usd, credit_value=0.5)
     candidate = Candidate("a100", "cloud", machine(A100), tariff, offers, provider="aws", instance_type="a100")
     question = experiment()
     return rank(question, StepModel(question), [candidate], limits or Limits(sort="cost"), NOW)
@@ -38,6 +38,25 @@ def test_interruptions_cost_time_and_only_spot_has_them() -> None:
     rows = ranked(priced(OFFER, "10"), priced(OFFER._replace(purchase="spot"), "10")).rows
     assert [row.offer.purchase for row in rows if row.offer] == ["on_demand", "spot"]
     assert rows[0].time_s < rows[1].time_s
+
+
+def test_a_credit_is_finite_money_and_what_uses_less_of_it_comes_first() -> None:
+    offers = (priced(OFFER, "39.80"), priced(OFFER._replace(region="us-west-2"), "6.84"))
+    for limits in (Limits(sort="cost"), Limits(), Limits(budget_usd=1e6), Limits(sort="time")):
+        dear, cheap = (row for price in offers for row in ranked(price, credit_usd=0.0).rows)
+        first, second = ranked(*offers, limits=limits, credit_usd=1e6).rows
+        assert (first.offer, second.offer) == (offers[1], offers[0])
+        assert (first.cost_usd, second.cost_usd) == (0.0, 0.0)
+        assert (first.credit_usd, second.credit_usd) == (cheap.cost_usd, dear.cost_usd)
+        assert first.weighed_usd == pytest.approx(cheap.cost_usd / 2)
+
+
+def test_what_a_credit_does_not_cover_is_money() -> None:
+    (whole,) = ranked(priced(OFFER, "10")).rows
+    (row,) = ranked(priced(OFFER, "10"), credit_usd=whole.cost_usd / 4).rows
+    assert row.credit_usd == pytest.approx(whole.cost_usd / 4, abs=0.01)
+    assert row.cost_usd + row.credit_usd == pytest.approx(whole.cost_usd)
+    assert row.weighed_usd == pytest.approx(whole.cost_usd * (3 / 4 + 1 / 8), abs=0.01)
 
 
 def test_the_front_is_what_nothing_beats_in_both() -> None:
