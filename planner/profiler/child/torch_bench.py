@@ -15,7 +15,9 @@ With a third number the same products are repeated for that many seconds instead
 
     {"kind": "window", "at_s": 12.0, "flops_per_s": ...}
 
-usage: python torch_bench.py SECONDS SECONDS_PER_CASE [SUSTAINED_SECONDS]
+With the word 'steps' there instead, it measures what only a process without other work can: it calls itself so.
+
+usage: python torch_bench.py SECONDS SECONDS_PER_CASE [SUSTAINED_SECONDS | steps]
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ import ctypes
 import json
 import math
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -37,6 +40,8 @@ from probe_networks import Probe, probes
 LEAST_REPEATS = 3
 MOST_REPEATS = 25
 UNSTEADY, UNSTEADY_S = 1.25, 3.0
+OPERATIONS_SHARE = 0.6
+STEPS = "steps"
 WINDOW_S = 1.0
 QUEUED_S = 2e-3
 VOCABULARY = 16390  # as little divisible as vocabularies are
@@ -671,17 +676,30 @@ def main(seconds: float, case_s: float) -> None:
 
 
 def _on_the_processor(bench: Bench, case_s: float, end: float) -> None:
-    """Operations on memory that is there already, the unsteady ones once more; then what memory and a step cost."""
-    todo, held, networks = list(cases(bench)), list(_held_memory(bench)), probes(bench.batch)
-    _write(describe(bench.device, len(todo) + len(held) + len(networks)))
-    timer = Timer(bench, case_s)
+    """Operations on memory that is there already, and, in a process of its own, what memory and a step cost.
+
+    Where time is short, probes go before the last operations: whatever is wrong with a rate is wrong in them as well.
+    """
+    todo = list(cases(bench))
+    _write(describe(bench.device, len(todo) + len(list(_held_memory(bench))) + len(probes(bench.batch))))
+    timer, now = Timer(bench, case_s), time.perf_counter()
     keep_freed_memory()
-    unsteady = _run(timer, todo, end)
+    first = _run(timer, todo, now + OPERATIONS_SHARE * (end - now))
+    left = end - time.perf_counter()
+    if left > 0.0:
+        subprocess.run([sys.executable, __file__, str(left), str(case_s), STEPS], check=False)
+    last = _run(timer, todo[len(first) :], end)
+    unsteady = [case for case, steady in zip(todo, [*first, *last], strict=False) if not steady]
     _run(timer, unsteady, min(end, time.perf_counter() + UNSTEADY_S), again=True)
-    free_memory_as_training_does()
-    _run(timer, held, end)
+
+
+def steps(seconds: float, case_s: float) -> None:
+    """What a training process meets: memory that the system hands out anew, and whole steps of the probes, twice."""
+    end = time.perf_counter() + seconds
+    bench = Bench(torch.device("cpu"), batch=8)
+    _run(Timer(bench, case_s), list(_held_memory(bench)), end)
     built: list[ProbeTimer] = []
-    for build in networks:
+    for build in probes(bench.batch):
         if time.perf_counter() < end:
             built.append(ProbeTimer(build()))
             _write(built[-1].timed())
@@ -690,9 +708,9 @@ def _on_the_processor(bench: Bench, case_s: float, end: float) -> None:
             _write({**probe.timed(), "again": True})
 
 
-def _run(timer: Timer, todo: list[Case], end: float, *, again: bool = False) -> list[Case]:
-    """Time what there is time for; returns the cases whose repetitions differed much."""
-    unsteady = []
+def _run(timer: Timer, todo: list[Case], end: float, *, again: bool = False) -> list[bool]:
+    """Time what there is time for; of each case that was reached whether its repetitions were alike."""
+    steady = []
     for case in todo:
         if time.perf_counter() >= end:
             break
@@ -700,37 +718,25 @@ def _run(timer: Timer, todo: list[Case], end: float, *, again: bool = False) -> 
             line = timer.timed(case)
         except (RuntimeError, TypeError, AttributeError) as error:  # what is lacking here says nothing of the others
             _write({"kind": "failed", "name": case.name, "reason": str(error).partition("\n")[0]})
+            steady.append(True)
             continue
         _write({**line, "again": True} if again else line)
-        if line["high_s"] > UNSTEADY * line["low_s"]:
-            unsteady.append(case)
-    return unsteady
+        steady.append(line["high_s"] <= UNSTEADY * line["low_s"])
+    return steady
 
 
 # glibc's mallopt(3). Blocks above a threshold come from the system page by page and go back when they are freed, and so
-# does the top of the heap. The threshold follows the largest block that was freed, up to 32 MB, and the heap keeps
-# twice that. Which blocks stay then depends on what was freed before, and rates with it: one sum took 3 to 27 GB/s.
-_TRIM_THRESHOLD, _MMAP_THRESHOLD, _MMAP_MAX = -1, -3, -4
-_MOST_KEPT = 32 << 20
-_USUAL_MMAP_MAX = 65536
+# does the top of the heap. The threshold follows the largest block that was freed, so that rates would depend on what
+# was freed before: the same sum took 3 to 27 GB/s from one profile to the next.
+_TRIM_THRESHOLD, _MMAP_MAX = -1, -4
 
 
 def keep_freed_memory() -> None:
-    """Nothing goes back to the system: an operation's rate is that of its work, whatever ran before."""
-    _mallopt((_MMAP_MAX, 0), (_TRIM_THRESHOLD, -1))
-
-
-def free_memory_as_training_does() -> None:
-    """As the thresholds are when blocks of every size have been freed, which a training step does."""
-    _mallopt((_MMAP_MAX, _USUAL_MMAP_MAX), (_MMAP_THRESHOLD, _MOST_KEPT), (_TRIM_THRESHOLD, 2 * _MOST_KEPT))
-
-
-def _mallopt(*settings: tuple[int, int]) -> None:
-    """Nothing where the C library is another one."""
+    """Nothing goes back to the system from now on; where the C library is another one, nothing changes."""
     with contextlib.suppress(OSError, AttributeError, TypeError):
         mallopt = ctypes.CDLL(None).mallopt
-        for name, value in settings:
-            mallopt(name, value)
+        mallopt(_MMAP_MAX, 0)
+        mallopt(_TRIM_THRESHOLD, -1)
 
 
 def sustain(seconds: float) -> None:
@@ -756,7 +762,9 @@ def _write(line: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 3:
+    if sys.argv[3:] == [STEPS]:
+        steps(float(sys.argv[1]), float(sys.argv[2]))
+    elif len(sys.argv) > 3:
         sustain(float(sys.argv[3]))
     else:
         main(float(sys.argv[1]), float(sys.argv[2]))
