@@ -79,6 +79,13 @@ def format_duration(seconds: float | None) -> str:
     return f"{days:,.0f}d" if days < 1000 else f"{days / 365.25:,.0f}y"
 
 
+def format_span(interval: Interval, show: Callable[[float], str]) -> str:
+    """'9h13–12h39', P10 to P90 as ``show`` writes them; 'from 9h13' where nobody can say how high it goes."""
+    if not math.isfinite(interval.p90):
+        return f"from {show(interval.p10)}"
+    return f"{show(interval.p10)}–{show(interval.p90)}"
+
+
 def format_money(usd: float | None) -> str:
     """'$6.82', from $1,000 on without cents; unknown is '–'."""
     if usd is None or not math.isfinite(usd):

@@ -15,7 +15,7 @@ from planner.plan.planning import Answer, numbered
 from planner.plan.rows import ranked_estimate
 from planner.plan.search import pareto_front
 from planner.plan.words import BUY_WORDS, EVIDENCE_WORDS, gpus_words, machine_name, where_words
-from planner.units import UNKNOWN, Interval, format_bytes, format_duration, format_rate
+from planner.units import UNKNOWN, Interval, format_bytes, format_duration, format_rate, format_span
 
 MOST_COMPARED = 6
 
@@ -116,7 +116,7 @@ def _bills(rows: Sequence[Estimate], currency: Currency) -> list[list[str]]:
     totals = [sum(amount or 0 for (_, use), amount in bill.items() if not use) for bill in bills]
     lines.append(["total", *map(currency.exact, totals)])
     spread = [
-        f"{currency.show(row.cost_usd.p10)}–{currency.show(row.cost_usd.p90)}" if row.cost_usd else UNKNOWN
+        format_span(row.cost_usd, currency.show) if row.cost_usd else UNKNOWN
         for row in rows
     ]
     return [*lines, ["  P10–P90", *spread]]
@@ -169,7 +169,7 @@ _FACTS: tuple[tuple[str, _Text], ...] = (
     ("time", lambda row: _time(row.time_s)),
     (
         "  P10–P90",
-        lambda row: f"{format_duration(row.time_s.p10)}–{format_duration(row.time_s.p90)}" if row.time_s else UNKNOWN,
+        lambda row: format_span(row.time_s, format_duration) if row.time_s else UNKNOWN,
     ),
     ("done by", lambda row: f"{row.finish_at:%a %d %b %H:%M}" if row.finish_at else UNKNOWN),
     ("meets the limits", lambda row: UNKNOWN if row.p_meets is None else f"{row.p_meets:.0%}"),

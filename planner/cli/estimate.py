@@ -50,7 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     if asked.limits.given and answered.best is None:
         from planner.plan.nearest import nearest
 
-        plan = plan._replace(nearest=nearest(experiment, asked, answered, world, now, currency.show))
+        moved = nearest(experiment, asked, answered, world, now, currency.show)
+        plan = plan._replace(nearest=(*plan.nearest, *moved))
     shown = None
     if arguments.front or arguments.compare is not None:
         from planner.cli.decision import decision

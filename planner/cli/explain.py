@@ -25,7 +25,7 @@ from planner.plan.sentence import PURCHASE_WORDS, machine_words
 from planner.plan.whole_run import WholeRun, whole_run
 from planner.plan.words import place_of_offer
 from planner.throughput.estimate import StepEstimate
-from planner.units import GIB, UNKNOWN, Interval, format_bytes, format_duration, format_rate
+from planner.units import GIB, UNKNOWN, Interval, format_bytes, format_duration, format_rate, format_span
 
 _PART_COLUMNS = (Column("part"), Column("ms", "right"), Column("share", "right"))
 _CLASS_COLUMNS = (
@@ -215,7 +215,7 @@ def _price_as_of(choice: Choice) -> str | None:
 
 
 def _range(value: Interval, show: Callable[[float | None], str]) -> str:
-    return f"{show(value.p10)}–{show(value.p90)}"
+    return format_span(value, show)
 
 
 def _step_lines(choice: Choice, explanation: Explanation) -> list[str]:

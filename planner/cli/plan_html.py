@@ -10,7 +10,7 @@ from planner.cli.money import Currency
 from planner.experiment.resolve import describe
 from planner.plan.plan import CostPart, Estimate, Plan
 from planner.plan.words import BUY_WORDS, EVIDENCE_WORDS, gpus_words, machine_name, where_words
-from planner.units import UNKNOWN, Interval, counted, format_duration
+from planner.units import UNKNOWN, Interval, counted, format_duration, format_span
 
 _MARKS = (
     "o-d: on demand. * a machine nobody owns yet. † the training code must be ported. "
@@ -173,7 +173,7 @@ def _spread(value: Interval | None, show: Callable[[float], str], mark: str = ""
     """The P50 with P10 to P90 small beside it."""
     if value is None:
         return UNKNOWN
-    return f"{escape(show(value.p50))}{mark} <small>{escape(show(value.p10))}–{escape(show(value.p90))}</small>"
+    return f"{escape(show(value.p50))}{mark} <small>{escape(format_span(value, show))}</small>"
 
 
 def _cost(row: Estimate, currency: Currency) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any, TextIO
 
@@ -141,13 +142,19 @@ def _cost_part(part: CostPart) -> dict[str, Any]:
 
 
 def _spot(terms: SpotTerms) -> dict[str, Any]:
-    return {**terms._asdict(), "per_hour": interval_record(terms.per_hour)}
+    figures = {name: _told(value) for name, value in terms._asdict().items() if name != "per_hour"}
+    return {"per_hour": interval_record(terms.per_hour), **figures}
 
 
 def interval_record(value: Interval | None) -> dict[str, float | None]:
+    """The three quantiles; None for what is not known, and for an end that nobody can tell."""
     if value is None:
         return {"p10": None, "p50": None, "p90": None}
-    return value._asdict()
+    return {name: _told(quantile) for name, quantile in value._asdict().items()}
+
+
+def _told(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _number(value: float) -> float:

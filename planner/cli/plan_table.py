@@ -10,7 +10,7 @@ from planner.experiment.resolve import describe
 from planner.plan.cost import CREDITS
 from planner.plan.plan import Estimate, Plan
 from planner.plan.words import BINDS_WORDS, BUY_WORDS, EVIDENCE_MARKS, gpus_words, machine_name, where_words
-from planner.units import UNKNOWN, Interval, counted, format_duration
+from planner.units import UNKNOWN, Interval, counted, format_duration, format_span
 
 LEGEND = (
     "ev: evidence ● measured here ◕ same GPU ◑ other GPU ◔ architecture ○ specs only; "
@@ -33,7 +33,7 @@ def _rank(row: Estimate, _: Currency) -> str:
 
 
 def _range(value: Interval | None, show: Callable[[float], str]) -> str:
-    return UNKNOWN if value is None else f"{show(value.p10)}–{show(value.p90)}"
+    return UNKNOWN if value is None else format_span(value, show)
 
 
 def _cost(row: Estimate, currency: Currency) -> str:
@@ -137,9 +137,7 @@ def _paragraph(title: str, texts: Sequence[str], width: int, color: bool, style:
 def _answer(plan: Plan, width: int, color: bool) -> list[str]:
     if plan.recommendation is None:
         lines = [styled(line, "warn", color) for line in wrapped(plan.no_recommendation, width)]
-        for way in plan.nearest:
-            lines += wrapped(f"- {way}", width, hanging="  ")
-        return lines
+        return lines + _ways(plan, width)
     text = f"Answer (#{plan.recommendation.rank}): {plan.recommendation.sentence}"
     lines = [styled(line, "bold", color) for line in wrapped(text, width)]
     if plan.recommendation.passed_over:
@@ -147,7 +145,15 @@ def _answer(plan: Plan, width: int, color: bool) -> list[str]:
         lines += [styled(line, "dim", color) for line in wrapped(passed_over, width)]
     notes = [f"Mind: {hint}." for hint in plan.recommendation.estimate.hints]
     notes += [f"Tier: {plan.tier}"] if plan.tier else []
-    return lines + [styled(line, "dim", color) for note in notes for line in wrapped(note, width)]
+    lines += [styled(line, "dim", color) for note in notes for line in wrapped(note, width)]
+    if plan.nearest:
+        text = "Most machines are too small for this as it stands; less, with the hours of waiting, would cost:"
+        lines += wrapped(text, width)
+    return lines + _ways(plan, width)
+
+
+def _ways(plan: Plan, width: int) -> list[str]:
+    return [line for way in plan.nearest for line in wrapped(f"- {way}", width, hanging="  ")]
 
 
 def _table(plan: Plan, currency: Currency, width: int, color: bool) -> list[str]:

@@ -95,6 +95,8 @@ def _gpu(row: Launch) -> str:
     if estimate.num_gpus == 0:
         return "0"
     name = dstack_accelerator(estimate.accelerator, estimate.instance_type)
+    if row.has_several_hosts:
+        raise InputError(f"dstack rents TPUs of one host; {estimate.instance_type} has several: try --to skypilot")
     if (estimate.instance_type or "").startswith("tpu-"):
         return name
     return ":".join([*([name] if name else []), f"{estimate.num_gpus:g}"])

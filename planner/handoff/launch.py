@@ -11,18 +11,19 @@ from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import describe
 from planner.plan.candidates import Candidate
 from planner.plan.extras import disk_gb
+from planner.plan.interrupted import with_checkpoints
 from planner.plan.pick import Choice
 from planner.plan.plan import Estimate
 from planner.plan.rows import ranked_estimate
 from planner.plan.sentence import PURCHASE_WORDS, machine_words
 from planner.plan.words import place_of_offer
-from planner.units import MoneyFormat, format_duration, format_money
+from planner.units import MoneyFormat, format_duration, format_money, format_span
 
 EDIT = "# EDIT"
 """Marks the end of every line that the user must fill in."""
 
 LIMIT_STEP_S = 600.0
-"""The time limit is the P90 rounded up to whole ten minutes: a run that hangs must not be paid for."""
+"""The time limit of a start is its P90 rounded up to whole ten minutes: a run that hangs must not be paid for."""
 
 IDLE_MINUTES = 10
 """An idle machine is given back after that long."""
@@ -66,6 +67,16 @@ class Launch(NamedTuple):
         return self.estimate.purchase == "spot"
 
     @property
+    def has_several_hosts(self) -> bool:
+        """Whether it is a slice of TPUs over several hosts: the largest host counts 8 in its name, chips or cores.
+
+        cloud.google.com/tpu/docs: v2 to v5p count cores, four chips of two a host; v5e and v6e count chips.
+        """
+        name = self.estimate.instance_type or ""
+        size = name.rpartition("-")[2]
+        return name.startswith("tpu-") and size.isdecimal() and int(size) > 8
+
+    @property
     def region(self) -> str | None:
         """The region to ask a cloud for; None where the price holds anywhere."""
         return None if self.estimate.region in (None, "all", "any") else self.estimate.region
@@ -91,7 +102,11 @@ def launch(experiment: Experiment, choice: Choice, now: datetime) -> Launch:
     estimate = ranked_estimate(choice.row, choice.rank, on_front=False, now=now)
     if estimate.time_s is None:
         raise NothingFitsError(f"{choice.candidate.name} has no time in this plan")
-    limit_s = int(math.ceil(estimate.time_s.p90 / LIMIT_STEP_S) * LIMIT_STEP_S)
+    # A spot run that was interrupted is started again, and the limit counts from there: one start has no interruption.
+    slow_s = estimate.time_s.p90
+    if estimate.spot is not None:
+        slow_s = with_checkpoints(choice.row.setting.timeline, estimate.spot.per_hour).total.p90
+    limit_s = int(math.ceil(slow_s / LIMIT_STEP_S) * LIMIT_STEP_S)
     return Launch(experiment, choice.candidate, estimate, now, limit_s, math.ceil(disk_gb(experiment)))
 
 
@@ -115,9 +130,9 @@ def _expected(row: Launch) -> str:
     time_s, cost = estimate.time_s, estimate.cost_usd
     text = "Expected:"
     if time_s is not None:
-        text += f" {format_duration(time_s.p50)} (P10-P90 {format_duration(time_s.p10)}-{format_duration(time_s.p90)}),"
+        text += f" {format_duration(time_s.p50)} (P10-P90 {format_span(time_s, format_duration)}),"
     if cost is not None:
-        text += f" {row.money(cost.p50)} ({row.money(cost.p10)}-{row.money(cost.p90)})"
+        text += f" {row.money(cost.p50)} ({format_span(cost, row.money)})"
     if "cost_incomplete" in estimate.flags:
         text += " and what nobody knows the price of"
     return text + (f"; price seen {estimate.price_as_of}" if estimate.price_as_of else "")
@@ -196,7 +211,10 @@ def torchrun(row: Launch, nodes: str, rank: str | None, master: str) -> str:
     """The command that starts a node's processes and is stopped at the time limit.
 
     ``nodes``, ``rank`` and ``master`` are the launcher's own variables; without ``rank`` the nodes meet by rendezvous.
+    On a TPU the script itself starts a process a chip (torch_xla.launch), on every host of the slice.
     """
+    if row.estimate.stack == "xla":
+        return f'timeout --signal=TERM {row.limit_minutes}m env PJRT_DEVICE=TPU python3 "$TRAIN_SCRIPT" $TRAIN_ARGS'
     per_node = row.processes_per_node
     if row.estimate.num_nodes == 1:
         how = f"--standalone --nproc-per-node {per_node}"

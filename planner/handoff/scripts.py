@@ -50,6 +50,11 @@ def bash_script(row: Launch) -> str:
             f': "${{NODE_RANK:?0 to {estimate.num_nodes - 1}, another on each machine}}"',
             ': "${MASTER:?address of the machine with NODE_RANK 0}"',
         ]
+    if row.has_several_hosts:
+        lines += [
+            f"# The slice has several hosts, and each must start this at once. {EDIT[2:]}: its name and zone",
+            "# gcloud compute tpus tpu-vm ssh NAME --zone ZONE --worker=all --command 'bash THIS_FILE'",
+        ]
     if estimate.provider is not None:
         lines += [
             f"# A rented machine costs until it is gone. {EDIT[2:]}: uncomment to shut it down however this ends.",

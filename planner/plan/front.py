@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from planner.plan.search import ORDINARY_STACKS, Row, pareto_front
+from planner.plan.tail import is_sound
 from planner.units import SECONDS_PER_HOUR
 
 
@@ -18,11 +19,11 @@ class FrontPoint(NamedTuple):
 
 
 def front(rows: Sequence[Row]) -> list[FrontPoint]:
-    """The front of rows that run ordinary PyTorch and whose cost is known in full, the fastest first."""
+    """The front of rows that run ordinary PyTorch, at a known cost that can be relied on, the fastest first."""
     allowed = [
         index
         for index, row in enumerate(rows)
-        if row.setting.candidate.machine.accelerator.stack in ORDINARY_STACKS and row.cost_known
+        if row.setting.candidate.machine.accelerator.stack in ORDINARY_STACKS and row.cost_known and is_sound(row)
     ]
     kept = pareto_front([rows[index] for index in allowed])
     chosen = sorted((allowed[index] for index in kept), key=lambda index: rows[index].time_s)

@@ -1,27 +1,10 @@
-"""What would make an experiment fit where it does not: the levers, tried on the roomiest machine that is too small."""
-
-from collections.abc import Sequence
+"""The flags that make an experiment fit a machine that is too small for it, and that write a change of it out."""
 
 from planner.experiment.experiment import Experiment
 from planner.hardware.machine import Machine
-from planner.plan.candidates import Candidate
-from planner.plan.search import ORDINARY_STACKS, Refusal
 from planner.throughput.levers import levers
 
 MOST_LEVERS = 3
-
-
-def fit_hint(experiment: Experiment, refusals: Sequence[Refusal], ranked_count: int) -> str | None:
-    """A sentence when most of the offers do not fit and a lever would change that; else None."""
-    too_small = [refusal.candidate for refusal in refusals if refusal.step is not None and not refusal.step.fits]
-    ordinary = [candidate for candidate in too_small if candidate.machine.accelerator.stack in ORDINARY_STACKS]
-    if len(too_small) <= ranked_count or not ordinary:
-        return None
-    roomiest = max(ordinary, key=_memory_bytes)
-    helping = fitting_flags(experiment, roomiest.machine)
-    if not helping:
-        return None
-    return f"most machines are too small for this; {roomiest.name} would do with {' or '.join(helping)}"
 
 
 def fitting_flags(experiment: Experiment, machine: Machine) -> list[str]:
@@ -59,9 +42,3 @@ _FLAGS = {
     "compiled": "--compile",
     "tuned": "--tuned",
 }
-
-
-def _memory_bytes(candidate: Candidate) -> float:
-    """Memory of all devices; a GPU before a CPU of the same size."""
-    machine = candidate.machine
-    return (machine.accelerator.memory_bytes or 0.0) * machine.num_gpus * machine.num_nodes

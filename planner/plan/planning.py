@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from planner.experiment.experiment import Experiment
 from planner.plan.cautions import cautions
-from planner.plan.hint import fit_hint
 from planner.plan.plan import Estimate, Plan, Recommendation
 from planner.plan.question import Question
 from planner.plan.recommend import recommend, why_none, why_not_before
+from planner.plan.refit import refit_sentence, refits
 from planner.plan.rows import ranked_estimate, refused_estimate
 from planner.plan.search import ORDINARY_STACKS, Limits, Ranking, Refusal, Row, Setting, pareto_front, rank
 from planner.plan.sentence import recommendation_sentence
@@ -84,8 +84,11 @@ def written(
     estimates = tuple(map(estimate, shown))
     refusals = _by_machine_and_reason(ranking.refusals) if by_machine else ranking.refusals
     recommendation, reason = None, ""
+    ways = _ways_to_fit(experiment, answered, now, money)
     if best is None:
-        reason = why_none(rows, competition.limits, competition.named)
+        reason = (
+            why_none(rows, competition.limits, competition.named) if rows or not ways else "Nothing fits as it stands."
+        )
     else:
         recommendation = Recommendation(
             ranks[best],
@@ -105,9 +108,20 @@ def written(
         recommendation=recommendation,
         no_recommendation=reason,
         assumptions=experiment.assumptions + competition.assumptions,
-        warnings=(*competition.warnings, *_warnings(experiment, ranking, estimates, recommendation)),
+        warnings=(*competition.warnings, *_warnings(experiment, estimates, recommendation)),
         tier=_tier(rows, competition.limits, now, money),
+        nearest=ways,
     )
+
+
+def _ways_to_fit(experiment: Experiment, answered: Answer, now: datetime, money: MoneyFormat) -> tuple[str, ...]:
+    """Where most offers are too small for the experiment as it stands: what would let them run it."""
+    competition, (rows, refusals), best = answered
+    small = sum(refusal.step is not None and not refusal.step.fits for refusal in refusals)
+    if small <= len(rows):
+        return ()
+    ways = refits(experiment, competition, refusals, None if best is None else rows[best], now)
+    return tuple(refit_sentence(experiment, way, money) for way in ways)
 
 
 def _tier(rows: Sequence[Row], limits: Limits, now: datetime, money: MoneyFormat) -> str:
@@ -170,11 +184,8 @@ def _by_machine_and_reason(refusals: list[Refusal]) -> list[Refusal]:
 
 
 def _warnings(
-    experiment: Experiment, ranking: Ranking, estimates: Sequence[Estimate], recommended: Recommendation | None
+    experiment: Experiment, estimates: Sequence[Estimate], recommended: Recommendation | None
 ) -> Iterable[str]:
-    hint = fit_hint(experiment, ranking.refusals, len(ranking.rows))
-    if hint is not None:
-        yield hint
     substitutes = {str(row.precision) for row in estimates if "precision_substituted" in row.flags}
     substitutes.discard(experiment.precision)
     if substitutes and experiment.precision != "amp":

@@ -11,6 +11,7 @@ from planner.plan.search import ORDINARY_STACKS, Limits, Row, meets
 from planner.plan.tail import has_long_tail
 from planner.units import format_duration
 from pricing.flags import FAR_BELOW_MEDIAN, GOVERNMENT_REGION
+from pricing.offer import Offer
 
 LONGEST_WAIT_S = 91 * 86400.0
 """A quarter of a year: a longer run on a CPU, or on this machine, is no answer (assumption). This machine is one where
@@ -34,7 +35,7 @@ def recommend(rows: Sequence[Row], limits: Limits, named: Named) -> int | None:
     """The index of the recommended row, or None when no row may be recommended."""
     order: Iterable[int] = range(len(rows))
     if limits.sort != "value":  # there the order of the rows is not that of merit
-        order = sorted(order, key=lambda index: _merit(rows[index], limits))
+        order = sorted(order, key=lambda index: merit(rows[index], limits))
     return next(_allowed(rows, order, limits, named), None)
 
 
@@ -115,10 +116,9 @@ def _hindrance(row: Row, named: Named) -> str:
     if candidate.machine.accelerator.stack not in ORDINARY_STACKS and not _is_called_by_name(candidate.machine, named):
         return "need the code ported"
     offer = row.offer
-    if offer is not None and GOVERNMENT_REGION in offer.flags and not named.government:
-        return "only for a government's suppliers"
-    if offer is not None and FAR_BELOW_MEDIAN in offer.flags and not named.regions:
-        return "at less than half of what other regions ask (--region takes it)"
+    doubt = "" if offer is None else doubt_of(offer, named)
+    if doubt:
+        return doubt
     if candidate.free_tier is not None and not within_limits(row.setting.timeline, candidate.free_tier):
         return "free, but for fewer hours than this takes"
     if not row.cost_known:
@@ -130,6 +130,15 @@ def _hindrance(row: Row, named: Named) -> str:
     if candidate.hypothetical and candidate.place not in named.places:
         return "owned by nobody yet"
     return "on spot, which interruptions may make dearer than on demand" if has_long_tail(row.setting, offer) else ""
+
+
+def doubt_of(offer: Offer, named: Named) -> str:
+    """Why nobody is advised to take an offer at its price, whatever the machine; "" for most offers."""
+    if GOVERNMENT_REGION in offer.flags and not named.government:
+        return "only for a government's suppliers"
+    if FAR_BELOW_MEDIAN in offer.flags and not named.regions:
+        return "at less than half of what other regions ask (--region takes it)"
+    return ""
 
 
 def _is_called_by_name(machine: Machine, named: Named) -> bool:
@@ -146,5 +155,6 @@ def _machine(row: Row) -> Machine:
     return row.setting.candidate.machine
 
 
-def _merit(row: Row, limits: Limits) -> float:
+def merit(row: Row, limits: Limits) -> float:
+    """What rows are compared by, the least first: USD, with the hours of waiting where no limit bounds them."""
     return row.weighed_usd if limits.given else row.value(limits.hour_value_usd)

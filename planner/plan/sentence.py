@@ -9,7 +9,7 @@ from planner.plan.cost import price_age
 from planner.plan.deadline import later
 from planner.plan.search import Limits, Row
 from planner.plan.words import place_of_offer
-from planner.units import MoneyFormat, format_duration, format_money
+from planner.units import MoneyFormat, format_duration, format_money, format_span
 from pricing.age import age_days
 from pricing.offer import Offer
 
@@ -33,9 +33,9 @@ def recommendation_sentence(row: Row, limits: Limits, now: datetime, money: Mone
     cost = row.setting.cost_usd(offer, now.date())
     finish = later(now, time_s.p50)
     text = (
-        f"Run it on {_where(row)}: {format_duration(time_s.p50)} "
-        f"({format_duration(time_s.p10)}–{format_duration(time_s.p90)}), done {finish:%a %d %b %H:%M %Z}, "
-        f"for {money(cost.p50)} ({money(cost.p10)}–{money(cost.p90)}){_credit_words(row, money)}"
+        f"Run it on {where_to_run(row)}: {format_duration(time_s.p50)} "
+        f"({format_span(time_s, format_duration)}), done {finish:%a %d %b %H:%M %Z}, "
+        f"for {money(cost.p50)} ({format_span(cost, money)}){_credit_words(row, money)}"
     )
     return f"{text}; {_why(row, limits, money)}.{_price_note(offer, now)}"
 
@@ -84,7 +84,8 @@ def short_name(name: str) -> str:
     return name
 
 
-def _where(row: Row) -> str:
+def where_to_run(row: Row) -> str:
+    """The machine, its GPUs, its place and how it is bought: 'aws p5.48xlarge (8x H100 ...) in us-east-2, spot'."""
     candidate = row.setting.candidate
     if candidate.is_this_machine:
         return f"this machine ({machine_words(candidate)})"

@@ -1,12 +1,13 @@
 """Whether a spot run's long tail outweighs what spot saves: then it is ranked, and never recommended.
 
 A row is ranked by what it costs at the likely rate of interruptions. That rate is known to a factor of ten at best
-(pricing/interruption.py), and where many nodes are one job, or a checkpoint takes long, a rate at its high end means that
-hardly a segment of the work ends: the P90 is weeks, years or no end at all, at a P50 that looks like a bargain.
+(pricing/interruption.py), and where many nodes are one job, or a checkpoint takes long, its high end means that hardly
+a segment of the work ends: the P90 is weeks, years or no end at all, at a P50 that looks like a bargain.
 """
 
-from planner.plan.search import Setting
+from planner.plan.search import Row, Setting
 from planner.units import Interval
+from pricing.flags import FAR_BELOW_MEDIAN
 from pricing.offer import Offer
 
 MOST_TIMES_P50 = 10.0
@@ -27,6 +28,12 @@ def has_long_tail(setting: Setting, offer: Offer | None) -> bool:
     if on_demand is None:
         return not time_s.p90 <= MOST_TIMES_P50 * time_s.p50
     return mean(time_s) * offer.usd_per_hour > mean(setting.time_s(on_demand)) * on_demand.usd_per_hour
+
+
+def is_sound(row: Row) -> bool:
+    """Whether its price and its time can be relied on: not far below other regions' price, and without a long tail."""
+    offer = row.offer
+    return offer is None or (FAR_BELOW_MEDIAN not in offer.flags and not has_long_tail(row.setting, offer))
 
 
 def mean(interval: Interval) -> float:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from planner.hardware.machine import Machine
 from planner.plan.search import ORDINARY_STACKS, Row
+from planner.plan.tail import is_sound
 from planner.units import GIB, MoneyFormat, format_duration, format_money
 
 MODEST_MEMORY_BYTES = 24.5 * GIB
@@ -30,6 +31,10 @@ ARRANGEMENTS = (
 )
 
 
+NOTHING = "nothing"
+"""The verdict where no arrangement ends in time."""
+
+
 class Verdict(NamedTuple):
     """``arrangement`` is the least that ends in time; ``sentence`` says so with the figures of all that were ranked."""
 
@@ -43,7 +48,11 @@ def verdict(rows: Sequence[Row], deadline_s: float | None = None, money: MoneyFo
     known = [(level, best[level]) for level in sorted(best)]
     if not known:
         return None
-    in_time = (level for level, row in known if row.time_s <= _limit_s(level, deadline_s))
+    in_time = [level for level, row in known if row.time_s <= _limit_s(level, deadline_s)]
+    if not in_time:
+        figures = "; ".join(_figures(ARRANGEMENTS[level].short, row, money) for level, row in known)
+        limit = f"in {format_duration(deadline_s)}" if deadline_s is not None else "in a time that people put up with"
+        return Verdict(NOTHING, f"{_capital(NOTHING)} that is left ends {limit}: {figures}.")
     chosen = next((level for level in in_time if level > 0 or not _beaten(best[0], best)), known[-1][0])
     figures = "; ".join(
         _figures("it" if len(known) == 1 else ARRANGEMENTS[level].short, row, money) for level, row in known
@@ -61,9 +70,13 @@ def _beaten(cpu: Row, best: Mapping[int, Row]) -> bool:
 
 
 def _best(rows: Iterable[Row], deadline_s: float | None) -> dict[int, Row]:
-    """Of each arrangement the cheapest row in time, or the quickest where none is, of those with ordinary PyTorch."""
+    """Of each arrangement the cheapest row in time, or the quickest where none is, of those with ordinary PyTorch.
+
+    A price or a spot run that nobody is advised to rely on does not stand for its arrangement.
+    """
     limits_s = [_limit_s(level, deadline_s) for level in range(len(ARRANGEMENTS))]
     levels: dict[int, int | None] = {}
+    incomplete: set[int] = set()
     in_time: dict[int, Row] = {}
     late: dict[int, Row] = {}
     for row in rows:
@@ -73,12 +86,14 @@ def _best(rows: Iterable[Row], deadline_s: float | None) -> dict[int, Row]:
             level = levels[key]
         else:
             level = levels[key] = arrangement_of(setting.candidate.machine)
-        if level is None or not (setting.candidate.tariff.complete or row.cost_known):
+            if not setting.candidate.tariff.complete:
+                incomplete.add(key)
+        if level is None or (key in incomplete and not row.cost_known):
             continue
         if row.time_s <= limits_s[level]:
-            if level not in in_time or row.cost_usd < in_time[level].cost_usd:
+            if (level not in in_time or row.cost_usd < in_time[level].cost_usd) and is_sound(row):
                 in_time[level] = row
-        elif level not in late or row.time_s < late[level].time_s:
+        elif (level not in late or row.time_s < late[level].time_s) and is_sound(row):
             late[level] = row
     return late | in_time
 

@@ -12,7 +12,7 @@ from planner.hardware.local import FoundMachine
 from planner.hardware.machine import Machine
 from planner.hardware.presets import machine_from_spec, presets
 from planner.hardware.selection import Selection, parse_selection
-from planner.plan.candidates import Candidate
+from planner.plan.candidates import Candidate, Tariff
 from planner.plan.clouds import CloudQuestion, cloud_candidates
 from planner.plan.config import Config, OwnershipTerms, OwnMachine, check_providers, load_config
 from planner.plan.electricity import ElectricityPrice, electricity_price
@@ -52,8 +52,15 @@ class World(NamedTuple):
         return tuple(dict.fromkeys((*self.catalog.providers(), *(tier.provider for tier in free_tiers()))))
 
 
+Tariffs = Callable[[Experiment, int], Callable[[str], Tariff]]
+"""What rented machines charge beside their hours, by provider, for an experiment on so many nodes."""
+
+
 class Competition(NamedTuple):
-    """Who competes, under which limits, and what was assumed to bring them there."""
+    """Who competes, under which limits, and what was assumed to bring them there.
+
+    ``tariffs`` prices another experiment, or more nodes where the question leaves their number open (``open_nodes``).
+    """
 
     candidates: list[Candidate]
     limits: Limits
@@ -61,6 +68,8 @@ class Competition(NamedTuple):
     knowledge: Knowledge
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
+    tariffs: Tariffs
+    open_nodes: bool
 
 
 def open_world(local: FoundMachine, store: Path | None = None, ledger: Path | None = None) -> World:
@@ -118,7 +127,13 @@ def gather(experiment: Experiment, question: Question, world: World, now: dateti
             f"an hour of waiting is worth {hour_value:g} USD (--hour-value)",
         ),
         warnings=(*world.catalog.notices, *(_unpriced(question, world) if "cloud" in where.places else ())),
+        tariffs=lambda changed, num_nodes: _tariffs(changed, num_nodes, world),
+        open_nodes=question.num_nodes is None and question.max_price_usd_per_hour is None,
     )
+
+
+def _tariffs(experiment: Experiment, num_nodes: int, world: World) -> Callable[[str], Tariff]:
+    return tariffs(experiment, world.catalog.interruptions(), num_nodes, world.config)
 
 
 def _knowledge(question: Question, experiment: Experiment, world: World) -> tuple[Knowledge, list[str]]:
@@ -360,7 +375,7 @@ def _clouds(
     try:
         kinds = world.catalog.instance_types()
         offers = _offers(question, world)
-        tariff = tariffs(experiment, world.catalog.interruptions(), num_nodes, world.config)
+        tariff = _tariffs(experiment, num_nodes, world)
     except PricingError as error:
         raise DataError(str(error)) from error
     return cloud_candidates(offers, kinds, asked, _wanted(selection), tariff)

@@ -15,8 +15,8 @@ from planner.throughput.kernels import CONVOLUTIONS
 from planner.throughput.model_parallel import blocks_of
 from planner.throughput.step import StepModel
 
-_LORA_RANK = 16
-_EIGHT_BIT_INSTEAD_OF = ("adam", "adamw", "lamb")
+ADAPTER_RANK = 16
+EIGHT_BIT_INSTEAD_OF = ("adam", "adamw", "lamb")
 
 
 class Lever(NamedTuple):
@@ -63,7 +63,7 @@ def _memory_levers(
         yield "half the batch", "accumulate twice as often: the same global batch", halved
     if not experiment.grad_checkpointing:
         yield "gradient checkpointing", "one more forward pass", experiment._replace(grad_checkpointing=True)
-    if experiment.optimizer in _EIGHT_BIT_INSTEAD_OF:
+    if experiment.optimizer in EIGHT_BIT_INSTEAD_OF:
         yield "8-bit optimizer", "state in one byte a moment", experiment._replace(optimizer="adamw8bit")
     if not base.fits:
         yield from _splitting_levers(experiment, machine)
@@ -74,8 +74,8 @@ def _memory_levers(
         pure = experiment._replace(precision="bf16-pure")
         yield "bf16-pure", "weights and optimizer state in 2 bytes; may cost accuracy", pure
     if experiment.lora_rank is None and experiment.workload.seq_length is not None:
-        adapted = experiment._replace(lora_rank=_LORA_RANK)
-        yield f"LoRA rank {_LORA_RANK}", "trains adapters, not the model", adapted
+        adapted = experiment._replace(lora_rank=ADAPTER_RANK)
+        yield f"LoRA rank {ADAPTER_RANK}", "trains adapters, not the model", adapted
     if experiment.lora_rank is not None and not experiment.four_bit_weights:
         yield "4-bit weights", "QLoRA: frozen weights in 4 bits", experiment._replace(four_bit_weights=True)
 

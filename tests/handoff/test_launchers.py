@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 import subprocess
 from itertools import pairwise
@@ -102,10 +103,24 @@ def test_the_disk_holds_system_data_and_checkpoints(launched: Launched) -> None:
 def test_the_run_is_stopped_at_the_p90_rounded_up_to_ten_minutes(row: Launch) -> None:
     assert row.estimate.time_s is not None
     p90 = row.estimate.time_s.p90
-    assert p90 <= row.limit_s < p90 + 600
+    assert row.limit_s < p90 + 600
+    assert row.is_spot or p90 <= row.limit_s
     assert row.limit_s % 600 == 0
-    assert f"timeout --signal=TERM {row.limit_s // 60}m torchrun" in FORMATS["skypilot"](row)
+    starter = "env PJRT_DEVICE=TPU python3" if row.estimate.stack == "xla" else "torchrun"
+    assert f"timeout --signal=TERM {row.limit_s // 60}m {starter} " in FORMATS["skypilot"](row)
     assert yaml.safe_load(FORMATS["dstack"](row))["max_duration"] == f"{row.limit_s // 60}m"
+
+
+def test_a_start_of_a_spot_run_is_limited_by_what_it_takes_undisturbed(world: World) -> None:
+    """An interrupted run is started again, and its limit with it: the P90 with interruptions may have no end."""
+    experiment = resolve_experiment(ExperimentRequest("llama-2-7b", tokens=2e12, zero_stage=1, grad_checkpointing=True))
+    asked = Question(gpus="A100-80GB:8", num_nodes=128, purchases=("spot",), where=("azure",))
+    answered = answer(experiment, asked, world, NOW)
+    row = launch(experiment, pick(answered, world.providers(), None, 1), NOW)
+    assert row.estimate.time_s is not None
+    assert row.estimate.time_s.p90 == math.inf
+    assert 10 * 86400 < row.limit_s < 16 * 86400, "11 days on demand"
+    assert "(P10-P90 from 11d" in FORMATS["bash"](row)
 
 
 def test_two_nodes_are_asked_for_and_find_each_other(launched: Launched) -> None:
@@ -127,6 +142,18 @@ def test_a_tpu_slice_is_named_as_a_whole(launched: Launched) -> None:
     assert yaml.safe_load(FORMATS["skypilot"](row))["resources"]["accelerators"] == "tpu-v5p-8:1"
     assert yaml.safe_load(FORMATS["dstack"](row))["resources"]["gpu"] == "v5p-8"
     assert "must be ported" in FORMATS["bash"](row)
+    assert "--worker=all" not in FORMATS["bash"](row), "four chips are one host"
+
+
+def test_a_tpu_slice_of_several_hosts_is_started_on_all_of_them(launched: Launched) -> None:
+    """torch_xla starts the processes of a host; torchrun on one host would train on half of the slice."""
+    row = launched("gcp:tpu-v4-16")
+    assert row.has_several_hosts
+    script = FORMATS["bash"](row)
+    assert "--worker=all" in script
+    assert "torchrun" not in script
+    with pytest.raises(InputError, match="TPUs of one host"):
+        FORMATS["dstack"](row)
 
 
 def test_a_cloud_that_the_launcher_cannot_rent_from_is_refused_in_one_sentence(launched: Launched) -> None:

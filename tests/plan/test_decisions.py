@@ -33,6 +33,7 @@ from planner.plan.recommend import recommend
 from planner.plan.relax import relaxations
 from planner.plan.scaling import WORTH_IT, Market, Scan, counts, hosts_of, scan, separate, with_kept_batch
 from planner.plan.search import ORDINARY_STACKS, Limits, Row
+from planner.plan.tail import is_sound
 from planner.plan.tier import arrangement_of, verdict
 from planner.plan.timeline import timeline
 from planner.plan.world import World, open_world
@@ -157,7 +158,8 @@ def test_the_front_is_beaten_by_no_row_and_its_price_of_an_hour_is_the_slope(ren
     chosen = [rows[point.row] for point in points]
     assert [row.time_s for row in chosen] == sorted(row.time_s for row in chosen)
     for row in rows:
-        if row.setting.candidate.machine.accelerator.stack in ORDINARY_STACKS and row.setting.candidate.tariff.complete:
+        ordinary = row.setting.candidate.machine.accelerator.stack in ORDINARY_STACKS
+        if ordinary and row.cost_known and is_sound(row):
             assert not any(row.time_s < one.time_s and row.cost_usd < one.cost_usd for one in chosen)
     assert points[-1].usd_per_hour_sooner is None
     first, second = chosen[:2]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from planner.experiment.experiment import Experiment
@@ -36,7 +38,7 @@ def _timeline(experiment: Experiment, machine: Machine) -> Timeline:
         ({"zero_stage": 0, "lora_rank": 16}, 4, 1),
     ],
 )
-def test_nodes_write_their_shards_side_by_side(changed: dict[str, int], nodes: int, shares: int) -> None:
+def test_nodes_write_their_shards_side_by_side(changed: dict[str, Any], nodes: int, shares: int) -> None:
     experiment = LLAMA._replace(**changed)
     line = _timeline(experiment, _nodes(nodes))
     assert line.checkpoint_s == pytest.approx(checkpoint_bytes(experiment) / shares / CHECKPOINT_BYTES_PER_S)

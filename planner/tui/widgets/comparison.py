@@ -13,7 +13,7 @@ from planner.tui.clock import moment
 from planner.tui.drawing import fitted
 from planner.tui.theme import Palette
 from planner.tui.widgets.why_pane import milliseconds
-from planner.units import GIB, UNKNOWN, Interval, format_duration, format_money, format_rate
+from planner.units import GIB, UNKNOWN, Interval, format_duration, format_money, format_rate, format_span
 
 _LABEL = 11
 LEAST_COLUMN = 15
@@ -62,7 +62,7 @@ def _evidence(row: Estimate) -> str:
 
 
 def _span(value: Interval | None, written: Callable[[float], str]) -> str:
-    return UNKNOWN if value is None else f"{written(value.p10)}–{written(value.p90)}"
+    return UNKNOWN if value is None else format_span(value, written)
 
 
 def _memory(row: Estimate) -> str:

@@ -15,7 +15,7 @@ from planner.throughput.levers import Lever
 from planner.tui.clock import day
 from planner.tui.drawing import bar, stacked_bar
 from planner.tui.theme import Palette
-from planner.units import GIB, UNKNOWN, format_duration, format_money, format_rate
+from planner.units import GIB, UNKNOWN, format_duration, format_money, format_rate, format_span
 
 _LABEL = 9
 _SHORT = {"forward": "fwd", "backward": "bwd", "optimizer": "opt", "communication": "comm"}
@@ -146,7 +146,7 @@ def _short_facts(row: Estimate, palette: Palette) -> Text:
     text = Text("binds ", style=palette.dim).append(row.bound_by or UNKNOWN, style=f"bold {palette.strong}")
     text.append("   memory ", style=palette.dim).append(_gib(row.memory_required_bytes), style=palette.text)
     text.append(f" of {_gib(row.memory_available_bytes)} GiB   P10–P90 ", style=palette.dim)
-    span = UNKNOWN if row.time_s is None else f"{format_duration(row.time_s.p10)}–{format_duration(row.time_s.p90)}"
+    span = UNKNOWN if row.time_s is None else format_span(row.time_s, format_duration)
     return text.append(span, style=palette.text)
 
 
@@ -196,9 +196,9 @@ def _time(row: Estimate, palette: Palette, room: int) -> Text:
 def _interval(row: Estimate, palette: Palette) -> Text:
     if row.time_s is None or row.cost_usd is None:
         return Text(UNKNOWN, style=palette.dim)
-    text = Text(f"{format_duration(row.time_s.p10)} to {format_duration(row.time_s.p90)}", style=palette.text)
+    text = Text(format_span(row.time_s, format_duration), style=palette.text)
     text.append(", ", style=palette.dim)
-    return text.append(f"{format_money(row.cost_usd.p10)} to {format_money(row.cost_usd.p90)}", style=palette.text)
+    return text.append(format_span(row.cost_usd, format_money), style=palette.text)
 
 
 def _money(row: Estimate, palette: Palette, room: int) -> Text:
