@@ -43,6 +43,7 @@ def _record(swept: Swept) -> dict[str, Any]:
             *({"name": part.name, "usd": part.usd} for part in plan.credits),
         ],
         "p_meets": plan.p_meets,
+        "fastest": plan.fastest._asdict() if plan.fastest else None,
         "idle_machine_s": plan.idle_s,
         "feedback": plan.feedback._asdict(),
         "day_sooner": _sooner(swept.day_sooner),

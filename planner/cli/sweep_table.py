@@ -42,6 +42,7 @@ def sweep_lines(swept: Swept, currency: Currency, max_rows: int, *, markdown: bo
     plan = swept.plan
     lines = [styled(f"{_count(len(plan.labels), 'experiment')} of {describe(swept.experiment)}", "bold", color), ""]
     lines += [*(styled(line, "bold", color) for line in wrapped(_answer(swept, currency), width))]
+    lines += wrapped(_fastest(plan, currency), width)
     lines += wrapped(_bound(plan), width)
     if len(plan.labels) > 1:
         lines += wrapped(_feedback(swept), width)
@@ -80,6 +81,18 @@ def _answer(swept: Swept, currency: Currency) -> str:
         return f"{text}."
     verdict = "meets your limits" if swept.meets else "misses your limits"
     return f"{text}; {verdict} ({plan.p_meets:.0%}, asked for {swept.limits.confidence:.0%})."
+
+
+def _fastest(plan: SweepPlan, currency: Currency) -> str:
+    """What the schedule that ends soonest would come to, where machines are left idle for the limits."""
+    other = plan.fastest
+    if other is None:
+        return ""
+    return (
+        f"Chosen for your limits: at its soonest, on {_count(other.machines, 'machine')}, the sweep would end after "
+        f"{format_duration(other.makespan_s)} for {currency.show(other.cost_usd)} and meet them with "
+        f"{other.p_meets or 0:.0%}."
+    )
 
 
 def _bound(plan: SweepPlan) -> str:

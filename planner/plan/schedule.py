@@ -47,13 +47,14 @@ class _Loads:
 
 
 def assign(
-    times: Times, heads: Sequence[float], usd_per_s: Sequence[float], *, thorough: bool = True
+    times: Times, heads: Sequence[float], usd_per_s: Sequence[float], *, thorough: bool = True, latest_s: float = 0.0
 ) -> list[list[int]]:
     """The experiments of each machine, by index, unordered.
 
     ``times[j][i]`` seconds of experiment j on machine i, infinite where it does not fit; ``heads[i]`` seconds before
-    machine i's first; ``usd_per_s[i]`` what it costs while it runs. The makespan comes first, then the cost. Unless
-    ``thorough``, one list is built instead of several.
+    machine i's first; ``usd_per_s[i]`` what it costs while it runs. The makespan comes first, then the cost: cheaper
+    machines may work until the makespan, or until ``latest_s`` where that is later. Unless ``thorough``, one list is
+    built instead of several.
     Raises InputError where an experiment fits on no machine.
     """
     for job, row in enumerate(times):
@@ -67,7 +68,7 @@ def assign(
             best = loads
     if best is None:
         return [[] for _ in heads]
-    _cheapen(best, usd_per_s)
+    _cheapen(best, usd_per_s, max(best.makespan(), latest_s))
     return best.jobs
 
 
@@ -149,9 +150,8 @@ def _best_swap(loads: _Loads, last: int, machine: int) -> tuple[int, int] | None
     return chosen
 
 
-def _cheapen(loads: _Loads, usd_per_s: Sequence[float]) -> None:
-    """Move experiments to cheaper machines as long as the last one does not end later."""
-    latest = loads.makespan()
+def _cheapen(loads: _Loads, usd_per_s: Sequence[float], latest: float) -> None:
+    """Move experiments to cheaper machines as long as none ends after ``latest`` (seconds)."""
     for dear in sorted(range(len(loads.heads)), key=lambda i: usd_per_s[i], reverse=True):
         for job in sorted(loads.jobs[dear], key=lambda job: loads.times[job][dear], reverse=True):
             _cheaper_place(loads, job, dear, latest, usd_per_s)

@@ -13,7 +13,7 @@ from planner.plan.cost import Charge, cents, price_age
 from planner.plan.extras import tariffs
 from planner.plan.makespan_bound import lower_bound
 from planner.plan.plan import CostPart
-from planner.plan.probability import p_below
+from planner.plan.probability import p_both
 from planner.plan.schedule import assign
 from planner.plan.search import Limits, Setting
 from planner.plan.sweep_grid import Variant
@@ -69,10 +69,20 @@ class Feedback(NamedTuple):
     mean_s: float
 
 
+class Fastest(NamedTuple):
+    """What the schedule that ends soonest comes to: machines, seconds and USD at P50, and if it meets the limits."""
+
+    machines: int
+    makespan_s: float
+    cost_usd: float
+    p_meets: float | None
+
+
 class SweepPlan(NamedTuple):
     """The whole sweep. Totals are the sums of the tracks' and of ``credits``; ``p_meets`` is None without limits.
 
     ``bound_s`` is what no schedule of these experiments on this pool can beat (planner.plan.makespan_bound).
+    ``fastest`` is the schedule that was given up for the limits; None where this one is it.
     """
 
     labels: tuple[str, ...]
@@ -85,6 +95,7 @@ class SweepPlan(NamedTuple):
     finish_at: datetime
     p_meets: float | None
     complete: bool
+    fastest: Fastest | None = None
 
     @property
     def idle_s(self) -> float:
@@ -192,8 +203,11 @@ def plan_sweep(
     order: Order = "shortest",
     *,
     thorough: bool = True,
+    latest_s: float = 0.0,
 ) -> SweepPlan:
     """Schedule, cost and date the sweep; unless ``thorough``, from one list only and without a bound (it is 0).
+
+    It ends as soon as it can, or by ``latest_s`` where that is cheaper.
 
     Raises InputError where an experiment fits on no machine of the pool.
     """
@@ -202,7 +216,7 @@ def plan_sweep(
         if min(row) == float("inf"):
             raise InputError(f"{label} fits on no machine of the pool: {reason}")
     rates = [(machine.candidate.usd_per_hour(machine.offer) or 0.0) / SECONDS_PER_HOUR for machine in pool]
-    jobs = assign(middles, costing.heads, rates, thorough=thorough)
+    jobs = assign(middles, costing.heads, rates, thorough=thorough, latest_s=latest_s)
     tracks = tuple(
         _track(costing, machine, index, _ordered(jobs[index], middles, index, order))
         for index, machine in enumerate(pool)
@@ -318,10 +332,5 @@ def _feedback(tracks: Sequence[Track]) -> Feedback:
 
 
 def _p_meets(makespan_s: Interval, cost_usd: Interval, limits: Limits, now: datetime) -> float | None:
-    """Time drives cost, so the two limits fail together: the smaller probability is the joint one."""
-    probabilities = []
-    if limits.deadline is not None:
-        probabilities.append(p_below(makespan_s, (limits.deadline - now).total_seconds()))
-    if limits.budget_usd is not None:
-        probabilities.append(p_below(cost_usd, limits.budget_usd))
-    return min(probabilities) if probabilities else None
+    longest_s = (limits.deadline - now).total_seconds() if limits.deadline is not None else None
+    return p_both(makespan_s, longest_s, cost_usd, limits.budget_usd)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from planner.errors import InputError
+from planner.errors import InputError, NothingFitsError
 from planner.experiment.experiment import Experiment
 from planner.plan.candidates import Candidate
 from planner.plan.pick import pick
@@ -121,5 +121,5 @@ def _default(answered: Answer, rentals: int) -> tuple[list[tuple[Candidate, Offe
         kinds.append((best.setting.candidate, best.offer))
         counts.append(rentals)
     if not kinds:
-        raise InputError("nothing to run the sweep on: name machines with --pool")
+        raise NothingFitsError("nothing that may be recommended can run the sweep: name machines with --pool")
     return kinds, counts

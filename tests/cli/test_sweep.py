@@ -96,6 +96,60 @@ def test_limits_that_are_missed_exit_with_3_and_the_plan(run: Run) -> None:
     assert "misses your limits" in result.out
 
 
+SHARED = ("--grid", "epochs=30,90", "--grid", "lr=0.1,0.03", "--pool", "workstation", "--pool", "aws:g6e.4xlarge")
+
+
+def test_dear_machines_are_left_idle_where_the_limits_are_met_without_them(run: Run) -> None:
+    """At its soonest the sweep misses the budget; on the workstation alone it meets both limits."""
+    free = run(*SWEEP, *SHARED, "-o", "json").record
+    assert all(machine["used"] for machine in free["machines"])
+    assert free["fastest"] is None
+    budget = free["cost_usd"]["p50"] * 0.8
+    record = run(*SWEEP, *SHARED, "--deadline", "30d", "--budget", f"{budget:.2f}", "-o", "json").record
+    assert [machine["name"] for machine in record["machines"] if not machine["used"]] == ["g6e.4xlarge"]
+    assert record["cost_usd"]["p50"] < budget
+    assert record["p_meets"] > 0.9 > record["fastest"]["p_meets"]
+    assert record["fastest"]["makespan_s"] == free["makespan_s"]["p50"]
+    assert record["lower_bound_s"] == free["lower_bound_s"]
+    assert "Chosen for your limits" in run(*SWEEP, *SHARED, "--deadline", "30d", "--budget", f"{budget:.2f}").out
+
+
+def test_by_a_deadline_the_cheapest_within_a_budget_the_soonest(run: Run) -> None:
+    free = run(*SWEEP, *SHARED, "-o", "json").record
+    by_deadline = run(*SWEEP, *SHARED, "--deadline", "30d", "-o", "json").record
+    assert by_deadline["cost_usd"]["p50"] < free["cost_usd"]["p50"]
+    in_budget = run(*SWEEP, *SHARED, "--budget", "100000", "-o", "json").record
+    assert in_budget["makespan_s"]["p50"] == free["makespan_s"]["p50"]
+
+
+def test_which_machine_a_name_means_does_not_hang_on_the_order_of_the_grid(run: Run) -> None:
+    pools = [
+        run(*SWEEP, "--grid", f"epochs={values}", "--pool", "RTX 4090=2", "-o", "json").record["machines"]
+        for values in ("1,90", "90,1")
+    ]
+    names = [{(machine["name"], machine["region"], machine["purchase"]) for machine in pool} for pool in pools]
+    assert names[0] == names[1]
+
+
+def test_limits_do_not_change_which_machine_a_name_means(run: Run) -> None:
+    flags = ("--grid", "epochs=30,90", "--pool", "RTX 4090=2", "-o", "json")
+    free, limited = run(*SWEEP, *flags), run(*SWEEP, *flags, "--deadline", "30d", "--budget", "1000")
+    assert [machine["name"] for machine in free.record["machines"]] == [
+        machine["name"] for machine in limited.record["machines"]
+    ]
+
+
+def test_limits_that_no_machine_meets_alone_are_missed_and_not_wrong_usage(run: Run) -> None:
+    result = run(*SWEEP, "--where", "aws", "--spot", "--deadline", "30h", "--budget", "10")
+    assert (result.code, "misses your limits" in result.out) == (3, True)
+
+
+def test_a_pool_in_which_nothing_may_be_recommended_is_exit_3(run: Run) -> None:
+    result = run(*SWEEP, "--where", "cloud", "--region", "us-gov-east-1", "--gpus", "H100:8")
+    assert result.code == 3
+    assert "nothing" in result.err
+
+
 def test_the_table_shows_the_chart_the_bound_and_the_pools(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     result = run(*SWEEP, "--grid", "epochs=2,5", "--grid", "seed=1..4", *POOL)

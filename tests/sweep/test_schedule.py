@@ -63,6 +63,14 @@ def test_a_cheaper_machine_is_preferred_where_the_end_stays() -> None:
     assert jobs == [[0], [1]]
 
 
+def test_a_cheap_machine_may_work_until_the_latest_end() -> None:
+    """Two experiments of 4 h: at once on both machines, or one after the other on the cheap one by hour 8."""
+    times, heads, usd_per_s = [[4.0, 4.0]] * 2, [0.0, 0.0], [10.0, 0.1]
+    assert sorted(map(len, assign(times, heads, usd_per_s))) == [1, 1]
+    assert assign(times, heads, usd_per_s, latest_s=7.9) == assign(times, heads, usd_per_s)
+    assert assign(times, heads, usd_per_s, latest_s=8.0) == [[], [1, 0]]
+
+
 def test_setting_up_a_machine_for_less_than_it_takes_is_avoided() -> None:
     assert assign([[1.0, 1.0]] * 2, [0.0, 5.0], [0.0, 0.0]) == [[0, 1], []] or assign(
         [[1.0, 1.0]] * 2, [0.0, 5.0], [0.0, 0.0]
