@@ -41,8 +41,12 @@ class SweepFile(NamedTuple):
         return tuple(name for _, settings, _ in self.singles for name in settings if not is_setting(name))
 
     def variants(self, request: ExperimentRequest, axes: tuple[Axis, ...], repeat: int) -> list[Variant]:
-        """The grid's experiments, then the single ones; a file without a grid has only the latter."""
-        grid = (*self.axes, *axes)
+        """The grid's experiments, then the single ones; a file without a grid has only the latter.
+
+        An axis of the command line stands for the file's of the same name.
+        """
+        said = {one.name for one in axes}
+        grid = (*(one for one in self.axes if one.name not in said), *axes)
         found = variants(request, grid, repeat) if grid or not self.singles or repeat > 1 else []
         for name, settings, times in self.singles:
             changed = with_settings(request, settings)

@@ -11,7 +11,9 @@ BLOCKS = ("█", "▓")
 
 LEGEND = f"{SETUP} set-up, {BLOCKS[0]}{BLOCKS[1]} experiments by number, {TAIL} until the P90, {LIMIT} deadline"
 _TICKS_S = (300, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000, 7776000)
-_LEAST_APART = 9
+_LEAST_APART = len("Tue 06:00") + 2
+"""Cells from one label's beginning to the next one's: with rounding, a space between them at least."""
+
 _DAY_S = 86400.0
 
 

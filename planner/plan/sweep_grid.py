@@ -4,6 +4,7 @@ A setting is one of the experiment's own ('epochs', 'batch_size', 'model' ...), 
 hyperparameter of the user's ('lr', 'seed'), which only tells runs apart.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
@@ -107,7 +108,10 @@ def with_settings(request: ExperimentRequest, settings: Mapping[str, str]) -> Ex
 
 
 def variants(request: ExperimentRequest, axes: Sequence[Axis], repeat: int = 1) -> list[Variant]:
-    """Every combination, the first axis slowest; ``repeat`` of each. Raises InputError for too many."""
+    """Every combination, the first axis slowest; ``repeat`` of each. Raises InputError for too many, or one twice."""
+    for name, times in Counter(one.name for one in axes).items():
+        if times > 1:
+            raise InputError(f"{name} is in the grid {times} times: give all its values at once, such as {name}=1,2,3")
     total = repeat
     for one in axes:
         total *= len(one.values)

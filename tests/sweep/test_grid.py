@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from planner.cli.sweep_file import read_sweep
 from planner.errors import InputError
 from planner.experiment.resolve import ExperimentRequest
-from planner.plan.gantt import short_name
+from planner.plan.gantt import axis_line, short_name
 from planner.plan.sweep_grid import Axis, free_names, parse_axis, variants
 from planner.plan.sweep_pool import PoolEntry, parse_entry
 
@@ -34,6 +36,26 @@ def test_a_hyperparameter_changes_nothing_but_the_name() -> None:
     found = variants(BASE, axes)
     assert len({one.request for one in found}) == 1
     assert free_names(axes) == ("lr",)
+
+
+def test_a_setting_twice_in_the_grid_is_refused() -> None:
+    with pytest.raises(InputError, match="batch_size is in the grid 2 times"):
+        variants(BASE, [parse_axis("batch-size=1,2"), parse_axis("batch_size=3")])
+
+
+def test_an_axis_of_the_command_line_stands_for_the_files(tmp_path: Path) -> None:
+    path = tmp_path / "sweep.toml"
+    path.write_text("[grid]\nlr = [1, 2]\nseed = [7]\n", encoding="utf-8")
+    found = read_sweep(str(path)).variants(BASE, (parse_axis("lr=3,4"),), 1)
+    assert [one.label for one in found] == ["lr=3", "lr=4"]
+
+
+@pytest.mark.parametrize("hours", [0.5, 3, 7, 13, 25, 40, 80, 200, 900])
+@pytest.mark.parametrize("width", [16, 40, 47, 55, 90])
+def test_the_clock_times_over_the_bars_do_not_touch(hours: float, width: int) -> None:
+    line = axis_line(hours * 3600, width, datetime(2026, 12, 1, 4, 12))
+    label = r"(?:[A-Z][a-z]{2} \d\d:\d\d|\d\d [A-Z][a-z]{2})"
+    assert re.fullmatch(rf"{label}(?: +{label})*", line)
 
 
 def test_repeats_are_numbered() -> None:
