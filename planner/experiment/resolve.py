@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeVar, get_args
 from planner.errors import InputError, UnknownNameError, near_misses
 from planner.experiment.experiment import Experiment, Offload, Optimizer, Precision
 from planner.units import format_count
-from planner.workloads.catalog import load_workload, names_a_file
+from planner.workloads.catalog import load_workload
 from planner.workloads.datasets import Dataset, dataset
 from planner.workloads.resize import at_image_size, at_seq_length
 from planner.workloads.workload import Workload
@@ -76,7 +76,7 @@ def resolve_experiment(request: ExperimentRequest) -> Experiment:
     _check_numbers(request)
     _check_contradictions(request)
     workload = _workload(request)
-    assumptions = [*request.said, *_own_assumptions(request, workload)]
+    assumptions = [*request.said, *_record_assumptions(workload)]
     _check_kind(request, workload)
     work = _work(request, workload, assumptions)
     precision = _choice("precision", request.precision, PRECISIONS)
@@ -244,10 +244,8 @@ def _size_assumptions(request: ExperimentRequest, workload: Workload) -> list[st
     return []
 
 
-def _own_assumptions(request: ExperimentRequest, workload: Workload) -> list[str]:
-    """What there is to say of a model that the user brought: which input and loss were traced, what was assumed."""
-    if not _by_numbers(request) and not names_a_file(request.model):
-        return []
+def _record_assumptions(workload: Workload) -> list[str]:
+    """What there is to say of a model's record: what a sample is, what was traced, what is not in it."""
     return [f"{workload.name}: {note}" for note in workload.notes]
 
 

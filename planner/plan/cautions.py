@@ -15,6 +15,8 @@ from planner.units import format_bytes
 # Tasks whose validation runs over whole volumes, while training sees patches of them.
 _WHOLE_VOLUMES = "volume segmentation"
 _OWN_PLACES = ("laptop", "workstation")
+# Keys of Apple's M1 and M2; measured with PyTorch 2.1 and 2.2, and with 2.8, by mlx-benchmark.
+_EARLY_APPLE = ("M1-", "M2-")
 
 
 def cautions(experiment: Experiment, estimates: Iterable[Estimate], recommended: int | None) -> Iterator[str]:
@@ -33,6 +35,12 @@ def cautions(experiment: Experiment, estimates: Iterable[Estimate], recommended:
     waiting = [row for row in likely if row.num_nodes > 1 and row.bound_by == "communication"]
     if waiting:
         yield f"on {_names(waiting)} the network between nodes decides: further nodes may train fewer samples a second"
+    apple = [row for row in likely if row.precision == "fp32" and row.accelerator.startswith(_EARLY_APPLE)]
+    if apple:
+        yield (
+            f"on {_names(apple)} PyTorch up to 2.2 multiplied fp32 matrices at a third of today's rate: "
+            "transformers take two to three times as long with it"
+        )
     yield from _of_the_experiment(experiment)
 
 

@@ -13,7 +13,7 @@ from planner.hardware.machine import Machine
 from planner.throughput.batch import BatchPlan, check_batch_request, fit_by_accumulation, plan_batch
 from planner.throughput.calibration import Calibration
 from planner.throughput.collectives import NO_COMMUNICATION, Communication, communicate, exchange, model_parallel
-from planner.throughput.device import DeviceRates, device_rates
+from planner.throughput.device import MATMUL32, DeviceRates, device_rates
 from planner.throughput.estimate import BoundBy, Scope, StepEstimate, StepParts
 from planner.throughput.evidence import Correction, Knowledge, shipped_knowledge, subject_of
 from planner.throughput.input_pipeline import InputRate, input_rate
@@ -102,8 +102,9 @@ class StepModel:
     """An experiment prepared for estimating many machines. Raises InputError on a contradictory batch request.
 
     ``scope`` is what of the step is timed; ``framework`` the software lineage whose offsets apply; ``update_loop`` an
-    optimizer that loops over tensors, as before PyTorch 2.0. Without ``enforce_memory`` a batch that does not fit is
-    accumulated and flagged instead of refused (measured rows did run).
+    optimizer that loops over tensors, as before PyTorch 2.0; ``fp32_product_share`` what fp32 products reached of
+    today's rate in software of another time. Without ``enforce_memory`` a batch that does not fit is accumulated and
+    flagged instead of refused (measured rows did run).
     """
 
     def __init__(
@@ -114,6 +115,7 @@ class StepModel:
         scope: Scope = "step",
         framework: str = "pytorch",
         update_loop: bool = False,
+        fp32_product_share: float = 1.0,
         enforce_memory: bool = True,
     ) -> None:
         check_batch_request(experiment)
@@ -127,6 +129,7 @@ class StepModel:
         self.kind = kind_of(experiment.workload)
         self._framework = framework
         self._update_loop = update_loop
+        self._fp32_product_share = fp32_product_share
         self._enforce_memory = enforce_memory
         level = self.calibration.levels[software_level(experiment)]
         self._host_factor = level["host_factor"] * self.calibration.host_factors.get(framework, 1.0)
@@ -153,6 +156,7 @@ class StepModel:
             scope=self.scope,
             framework=self._framework,
             update_loop=self._update_loop,
+            fp32_product_share=self._fp32_product_share,
             enforce_memory=self._enforce_memory,
         )
 
@@ -191,6 +195,8 @@ class StepModel:
                 rates = device_rates(
                     accelerator, precision, self.calibration, share, known.host, known.factors(accelerator)
                 )
+                if rates is not None and self._fp32_product_share != 1.0:
+                    rates = _with_slower_products(rates, self._fp32_product_share)
             self._devices[key] = (precision, rates)
         return self._devices[key]
 
@@ -387,6 +393,14 @@ class StepModel:
 def share_of_device(machine: Machine) -> float:
     """The part of an accelerator that each device of the machine is: less than 1 for a rented fraction of a GPU."""
     return min(machine.num_gpus, 1.0) if machine.num_gpus > 0 else 1.0
+
+
+def _with_slower_products(rates: DeviceRates, share: float) -> DeviceRates:
+    """Rates with fp32 matrix products at a share of their speed."""
+    per_flop = list(rates.seconds_per_flop)
+    per_flop[MATMUL32] /= share
+    half, conv32, matmul32, vector = per_flop
+    return rates._replace(seconds_per_flop=(half, conv32, matmul32, vector))
 
 
 def share_with_gradients(workload: Workload) -> float:

@@ -82,6 +82,18 @@ class TestDefaults:
         adapted = resolve_experiment(ExperimentRequest("bert-base", dataset="squad", epochs=1, lora_rank=8))
         assert adapted.lora_rank == 8
 
+    def test_offload_works_with_the_zero_stage_that_it_needs(self) -> None:
+        kept = resolved(zero_stage=1, offload="all")
+        assert (kept.zero_stage, kept.sharding_stage) == (1, 3)
+        assert resolved(zero_stage=3, offload="optimizer").sharding_stage == 3
+        assert resolved(zero_stage=1).sharding_stage == 1
+        with pytest.raises(UnknownNameError, match="known are optimizer, all"):
+            resolved(offload="disk")
+
+    def test_what_a_record_leaves_out_is_an_assumption(self) -> None:
+        request = ExperimentRequest("stable-diffusion-xl", steps=10)
+        assert any("the image and text encoders are not in it" in a for a in resolve_experiment(request).assumptions)
+
     def test_four_bit_weights_need_adapters(self) -> None:
         with pytest.raises(InputError, match="--load-in-4bit is for frozen weights"):
             resolve_experiment(ExperimentRequest("bert-base", dataset="squad", epochs=1, four_bit_weights=True))
@@ -246,6 +258,8 @@ class TestRefusals:
             ("seq_length", 0, "--seq-length"),
             ("lora_rank", 0, "--lora-rank"),
             ("zero_stage", 4, "--zero"),
+            ("tensor_parallel", 0, "--tensor-parallel"),
+            ("pipeline_parallel", 5000, "--pipeline-parallel"),
             ("workers", -1, "--workers"),
             ("resume_epoch", -1.0, "--resume-epoch"),
         ],

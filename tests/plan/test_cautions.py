@@ -18,6 +18,7 @@ def _row(**changes: Any) -> Estimate:
     plain: dict[str, Any] = dict.fromkeys(Estimate._fields)
     plain |= {"rank": 1, "place": "workstation", "is_this_machine": False, "hypothetical": False, "name": "desk"}
     plain |= {"num_nodes": 1, "num_gpus": 1, "stack": "cuda", "flags": (), "bound_by": "compute"}
+    plain |= {"accelerator": "RTX3090", "precision": "amp"}
     plain |= {"memory_required_bytes": 23.0 * GIB, "memory_available_bytes": 23.7 * GIB}
     return Estimate(**(plain | changes))
 
@@ -54,6 +55,11 @@ def test_this_machine_is_named_beside_the_recommended_row() -> None:
     here = _row(rank=7, is_this_machine=True, flags=("host_bound",))
     (sentence,) = _said(_row(flags=("host_bound",)), here)
     assert "desk and this machine" in sentence
+
+
+def test_the_release_of_pytorch_matters_on_early_apple() -> None:
+    assert "PyTorch up to 2.2" in _said(_row(precision="fp32", accelerator="M1-Max-32c"))[0]
+    assert _said(_row(precision="fp32", accelerator="M4-Max-40c")) == []
 
 
 def test_spilling_is_said_of_machines_that_have_a_desktop() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,6 +23,7 @@ from planner.throughput.precision import resolve_precision
 from planner.throughput.sensitivity import sensitivity
 from planner.throughput.step import StepModel, share_with_gradients, soft_maximum
 from planner.workloads.catalog import load_workload
+from planner.workloads.workload import Linear, Operation
 from tests.throughput.examples import (
     A100,
     CPU,
@@ -128,6 +130,22 @@ def test_lora_skips_weight_gradients_and_most_of_the_update() -> None:
     assert adapted is not None
     assert adapted.backward_s < full.backward_s
     assert adapted.optimizer_s < full.optimizer_s
+
+
+def test_products_of_another_time_are_slower_in_fp32_alone() -> None:
+    """A network of one product, large enough that arithmetic binds: half the rate takes twice the time."""
+    product = Operation("mm", "forward", 2, 0.0, 1, 0, Linear(0.0, 1e12), Linear(0.0, 1e6), 1)
+    backward = product._replace(phase="backward", flops=Linear(0.0, 2e12))
+    network = convolutional()._replace(operations=(product, backward))
+
+    def forward_s(precision: Any, share: float) -> float:
+        asked = experiment(network, precision=precision, batch_size_per_gpu=4)
+        parts = StepModel(asked, fp32_product_share=share).estimate(machine()).parts
+        assert parts is not None
+        return parts.forward_s
+
+    assert forward_s("fp32-strict", 0.5) / forward_s("fp32-strict", 1.0) == pytest.approx(2.0, rel=0.15)
+    assert forward_s("amp", 0.5) == forward_s("amp", 1.0)
 
 
 def test_checkpointing_runs_again_what_has_gradients() -> None:

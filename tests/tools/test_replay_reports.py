@@ -101,6 +101,27 @@ def test_nodes_without_a_stated_network_have_an_unknown_one() -> None:
     assert machine_of({**DESK, "nodes": 2, "network": "100 Gb/s Ethernet"}).network is not None
 
 
+def test_software_of_its_time_is_slower_and_takes_more_memory() -> None:
+    """Attention that stores its scores, as before PyTorch 2, and fp32 products at half of today's rate."""
+    bert = {"model": "bert-base", "seq_length": 512, "batch_size_per_gpu": 16, "precision": "fp32-strict"}
+
+    def step(**software: Any) -> Interval:
+        (outcome,) = _verdict(1.0, experiment=bert, software=software).outcomes
+        assert outcome.predicted is not None
+        return outcome.predicted
+
+    assert step(stored_scores=True).p50 > step().p50
+    assert step(fp32_product_share=0.5).p50 > 1.3 * step().p50
+    needed = []
+    for software in ({}, {"stored_scores": True}):
+        (outcome,) = _verdict(measure="fits", outcome=True, experiment=bert, software=software).outcomes
+        assert outcome.step is not None
+        needed.append(outcome.step.memory_required_bytes or 0.0)
+    # Scores of 16 sequences in 12 layers of 12 heads; backward then needs no outputs of attention.
+    scores, outputs = 16 * 12 * 12 * 512**2 * 4, 16 * 12 * 512 * 768 * 4
+    assert needed[1] - needed[0] == pytest.approx(1.08 * (scores - outputs), rel=0.02)
+
+
 def test_the_page_counts_and_explains() -> None:
     right, wrong = _verdict(_predicted().p50), _verdict(1e9)
     text = page([right, wrong])

@@ -34,7 +34,7 @@ CAUSES = {
     "host": ("the host, or what else runs on it", "`host_bound`, with a warning that a faster GPU does not help"),
     "software": ("software the tool does not know", "the evidence tier widens the interval"),
     "clock": ("a clock that did not wait for the device", "none: the figure is no step time"),
-    "beside": ("work beside the network that is trained", "none: said here"),
+    "beside": ("work beside the network that is trained", "an assumption line says what is not in the model's record"),
     "method": ("a method the tool does not model", "none: said here"),
     "model": ("a model the zoo lacks", "`unknown model`, with the nearest names"),
     "unstated": ("the report leaves out what decides", "none: nothing to predict"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tools.zoo import audio_models, language, language_models
+from tools.zoo import audio_models, detection_transformers, language, language_models
 from tools.zoo.described import (
     captioning,
     detection,
@@ -76,4 +76,11 @@ def zoo_specs() -> list[Spec]:
     vision = listed_timm_specs()
     vision += [torchvision_spec(name) for name in _TORCHVISION]
     by_hand = [spec for module in _DESCRIBED for spec in module.specs()]
-    return [*by_hand, *vision, *language.bert_specs(), *language_models.specs(), *audio_models.specs()]
+    return [
+        *by_hand,
+        *vision,
+        *language.bert_specs(),
+        *language_models.specs(),
+        *audio_models.specs(),
+        *detection_transformers.specs(),
+    ]
