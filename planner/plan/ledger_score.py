@@ -10,8 +10,8 @@ from planner.experiment.experiment import Optimizer, Precision
 from planner.hardware.presets import machine_from_spec
 from planner.hardware.profile import TrainingRun
 from planner.plan.ledger import Entry
-from planner.throughput.backtest import reference_of
-from planner.throughput.evidence import Reference, shipped_knowledge
+from planner.throughput.backtest import experiment_of, reference_of
+from planner.throughput.evidence import Expectation, Reference, shipped_knowledge
 from planner.throughput.measured import workload_of
 from planner.throughput.measurement import Measurement, Software
 from planner.units import Interval
@@ -75,9 +75,11 @@ def scores(found: Sequence[Checked]) -> list[Score]:
     return result
 
 
-def references_of(entries: Iterable[Entry]) -> list[Reference]:
-    """What the rates that runs elsewhere really had teach."""
-    return [reference for reference in map(_reference, entries) if reference is not None]
+def references_of(entries: Iterable[Entry], expected: Expectation | None = None) -> list[Reference]:
+    """What the rates that runs on GPUs really had teach beside what is ``expected`` (by what ships, unless said)."""
+    known = expected or (lambda experiment: shipped_knowledge())
+    found = (_reference(entry, known) for entry in entries)
+    return [reference for reference in found if reference is not None]
 
 
 def runs_here(entries: Iterable[Entry]) -> tuple[TrainingRun, ...]:
@@ -107,7 +109,7 @@ def _run(entry: Entry) -> TrainingRun | None:
     )
 
 
-def _reference(entry: Entry) -> Reference | None:
+def _reference(entry: Entry, expected: Expectation) -> Reference | None:
     """What a run on GPUs of one machine teaches; a CPU says nothing of other machines (measured.py)."""
     run, row, experiment = _run(entry), entry.row, entry.experiment
     if run is None or entry.outcome is None or row.num_nodes != 1 or row.num_gpus < 1 or experiment["zero_stage"]:
@@ -136,4 +138,7 @@ def _reference(entry: Entry) -> Reference | None:
         optimizer=optimizer,
         grad_accum_steps=row.grad_accum_steps,
     )
-    return reference_of(measurement, shipped_knowledge(), on_this_machine=row.is_this_machine)
+    known = expected(experiment_of(measurement))
+    return reference_of(
+        measurement, known.of_here if row.is_this_machine else known, on_this_machine=row.is_this_machine
+    )

@@ -25,7 +25,7 @@ from planner.plan.question import DEFAULT_HOUR_VALUE_USD, Question, Where, resol
 from planner.plan.recommend import Named
 from planner.plan.search import Limits
 from planner.plan.timeline import DOWNLOAD_BYTES_PER_S, ENVIRONMENT_BYTES, PROVISIONING_S
-from planner.throughput.evidence import Knowledge, shipped_knowledge
+from planner.throughput.evidence import Expectation, Knowledge, shipped_knowledge
 from planner.units import counted
 from pricing.catalog import Catalog, open_catalog
 from pricing.errors import PricingError, UnknownPlaceError
@@ -142,17 +142,18 @@ def _knowledge(question: Question, experiment: Experiment, world: World) -> tupl
     With it what is to be said of the forecasts. Raises InputError.
     """
     knowledge, local = shipped_knowledge(), world.local
+    expected = _expectation(local)
     taught: list[str] = []
     if question.measured:
         from planner.throughput.own_measurements import knowledge_with
 
-        knowledge = knowledge_with(question.measured, experiment)
+        knowledge = knowledge_with(question.measured, experiment, expected)
     if world.ledger is not None:
         from planner.plan.ledger import read_ledger
         from planner.plan.ledger_score import references_of, runs_here
 
         entries = read_ledger(world.ledger)
-        if references := references_of(entries):
+        if references := references_of(entries, expected):
             knowledge = knowledge.with_references(references)
             told = counted(len(references), "outcome")
             taught.append(f"{told} of recorded forecasts moved what is estimated (gpuplanner ledger)")
@@ -164,6 +165,15 @@ def _knowledge(question: Question, experiment: Experiment, world: World) -> tupl
     from planner.throughput.measured import knowledge_with_profile
 
     return knowledge_with_profile(knowledge, local.profile, local.machine, experiment), taught
+
+
+def _expectation(local: FoundMachine) -> Expectation | None:
+    """What measurements of GPUs are held against where this machine's own were measured; None: against what ships."""
+    if local.profile is None or local.profile.gpu is None or local.machine.accelerator.kind == "cpu":
+        return None
+    from planner.throughput.measured_gpu import rates_alone
+
+    return rates_alone(local.profile, local.machine)
 
 
 def _affordable(candidates: Iterable[Candidate], dearest_usd: float | None) -> tuple[list[Candidate], int]:

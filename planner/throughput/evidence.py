@@ -9,12 +9,13 @@ own noise.
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from planner.errors import DataError
+from planner.experiment.experiment import Experiment
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.machine import Machine
 from planner.throughput.calibration import Calibration, load_calibration
@@ -265,6 +266,10 @@ def solve_symmetric(matrix: list[list[float]], right: list[float]) -> list[float
             row
         ]
     return solution
+
+
+Expectation = Callable[[Experiment], Knowledge]
+"""What measurements of an experiment are held against: shipped knowledge, and what a profile's rates make of it."""
 
 
 def shipped_knowledge() -> Knowledge:

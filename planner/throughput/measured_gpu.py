@@ -30,7 +30,7 @@ from planner.throughput.device import (
     device_rates,
     sustained,
 )
-from planner.throughput.evidence import Here, Knowledge, Reference, shipped_knowledge, subject_of
+from planner.throughput.evidence import Expectation, Here, Knowledge, shipped_knowledge, subject_of
 from planner.throughput.input_pipeline import with_decode_rate
 from planner.throughput.kernels import GEMM, Variant, operation_s
 from planner.throughput.measurement import Measurement
@@ -69,28 +69,34 @@ def knowledge_with_gpu(
 
     Training ``runs`` on it are held against the measured rates: what these explain already is not learnt twice.
     """
+    expected = rates_alone(profile, machine)
+    known = expected(experiment)
+    corrections = [reference_of(run, expected(experiment_of(run)).of_here, on_this_machine=True) for run in runs]
+    taught = knowledge._replace(deviations=known.deviations, here=known.here).taught_by(corrections)
+    here = None if known.here is None else known.here._replace(references=taught.references, weights=taught.weights)
+    return taught._replace(here=here)
+
+
+def rates_alone(profile: Profile, machine: Machine) -> Expectation:
+    """What the rates in the profile of a ``machine`` with GPUs make of what is expected of it and its like."""
     rates = profile.gpu or GpuRates({})
     share = share_of_device(machine)
     deviations = deviations_of(rates, machine.accelerator, shipped_knowledge().calibration.device, share)
+    itself = shipped_knowledge()._replace(deviations=deviations._replace(itself=True))
     host = HostSpeed(profile.host_launch_s, profile.disk_bytes_per_s, rates.from_host_bytes_per_s)
+    factors = class_factors(rates.kernels, machine.accelerator, itself, share)
 
-    def here(experiment: Experiment) -> Here:
+    def known(experiment: Experiment) -> Knowledge:
         precision = resolve_precision(experiment.precision, machine.accelerator)
         width = "fp32" if precision is None else precision.width
-        itself = shipped_knowledge()._replace(deviations=deviations._replace(itself=True))
-        factors = class_factors(rates.kernels, machine.accelerator, itself, share)
         calibration = with_class_factors(itself.calibration, factors, 2 if width == "half" else 4)
         if profile.decode_images_per_s_per_core is not None:
             table = with_decode_rate(calibration.input, profile.decode_images_per_s_per_core)
             calibration = calibration._replace(input=table)
-        return Here(machine, calibration, complete=deviations.rates.keys() >= {width, "bandwidth"}, host=host)
+        here = Here(machine, calibration, complete=deviations.rates.keys() >= {width, "bandwidth"}, host=host)
+        return shipped_knowledge()._replace(deviations=deviations, here=here)
 
-    def reference(run: Measurement) -> Reference | None:
-        expected = Knowledge(shipped_knowledge().calibration, deviations=deviations, here=here(experiment_of(run)))
-        return reference_of(run, expected.of_here, on_this_machine=True)
-
-    known = knowledge._replace(deviations=deviations).taught_by([reference(run) for run in runs])
-    return known._replace(here=here(experiment)._replace(references=known.references, weights=known.weights))
+    return known
 
 
 def deviations_of(

@@ -8,7 +8,7 @@ from planner.experiment.experiment import Experiment, Precision
 from planner.hardware.presets import machine_from_spec
 from planner.hardware.selection import resolve_count
 from planner.throughput.backtest import reference_of
-from planner.throughput.evidence import Knowledge, shipped_knowledge
+from planner.throughput.evidence import Expectation, Knowledge, shipped_knowledge
 from planner.throughput.measurement import Measurement, Software
 
 FORM = "write GPU[:COUNT]=SAMPLES_PER_S[,PRECISION][,bBATCH], such as 'RTX 3090=812' or 'A100:8=9800,fp32,b128'"
@@ -16,14 +16,18 @@ _MAX_BATCH = 1 << 24
 _MOST_RATE = 1e12
 
 
-def knowledge_with(texts: Sequence[str], experiment: Experiment) -> Knowledge:
-    """What ships, and what the measurements teach, shrunk by the model's variances. Raises InputError."""
+def knowledge_with(texts: Sequence[str], experiment: Experiment, expected: Expectation | None = None) -> Knowledge:
+    """What ships, and what the measurements teach beside what is ``expected``, shrunk by the model's variances.
+
+    Raises InputError.
+    """
     knowledge = shipped_knowledge()
     if not texts:
         return knowledge
+    known = knowledge if expected is None else expected(experiment)
     references = []
     for text in texts:
-        reference = reference_of(own_measurement(text, experiment), knowledge)
+        reference = reference_of(own_measurement(text, experiment), known)
         if reference is None:
             raise InputError(f"nothing can be learnt from {text!r}: too little is known of that GPU")
         references.append(reference)

@@ -15,6 +15,7 @@ from planner.hardware.cpus import cpu
 from planner.hardware.local import FoundMachine
 from planner.hardware.machine import cpu_machine
 from planner.hardware.presets import machine_from_spec
+from planner.hardware.profile import GpuRates, Measured, Profile
 from planner.plan.ledger import (
     Entry,
     ForecastRow,
@@ -30,6 +31,7 @@ from planner.plan.planning import make_plan
 from planner.plan.question import Question
 from planner.plan.world import World, open_world
 from planner.throughput.evidence import shipped_knowledge
+from planner.throughput.measured_gpu import rates_alone
 from planner.throughput.step import StepModel
 from planner.units import Interval
 
@@ -177,6 +179,21 @@ def test_outcomes_move_the_next_forecast_towards_them() -> None:
     after = StepModel(RESNET50._replace(batch_size_per_gpu=64), taught).estimate(machine).samples_per_s
     assert after is not None
     assert 0.6 * before.p50 < after.p50 < 0.95 * before.p50
+
+
+def test_outcomes_of_this_machine_are_held_against_its_measured_rates() -> None:
+    """A card whose memory is half as fast, and a run that took what follows: nothing is left to learn."""
+    machine = machine_from_spec("desk", "RTX3090", 1)
+    assert machine.accelerator.bandwidth_bytes_per_s is not None
+    copies = Measured(0.5 * 0.8 * machine.accelerator.bandwidth_bytes_per_s, 0.0)
+    expected = rates_alone(Profile("profile.json", "2026-11-30", gpu=GpuRates({}, copies)), machine)
+    asked = RESNET50._replace(batch_size_per_gpu=64)
+    rate = StepModel(asked, expected(asked)).estimate(machine).samples_per_s
+    assert rate is not None
+    happened = [entry(rate.p50, rate.p50, is_this_machine=True)]
+    (held,), (alone,) = references_of(happened, expected), references_of(happened)
+    assert held.log_residual == pytest.approx(0.0, abs=1e-9)
+    assert alone.log_residual < -0.1
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,8 @@ from planner.throughput.estimate import StepEstimate
 from planner.throughput.evidence import Knowledge, Subject, shipped_knowledge, subject_of
 from planner.throughput.kernels import GEMM, Variant, operation_s
 from planner.throughput.measured import knowledge_with_profile
-from planner.throughput.measured_gpu import class_factors, deviations_of, expected_product
+from planner.throughput.measured_gpu import class_factors, deviations_of, expected_product, rates_alone
+from planner.throughput.own_measurements import knowledge_with
 from planner.throughput.precision import resolve_precision
 from planner.throughput.step import StepModel
 from planner.workloads.workload import Linear, Operation
@@ -247,6 +248,16 @@ def test_what_rates_explain_of_a_run_is_not_learnt_twice() -> None:
     settled = taught.estimate(HERE).step_time_s
     assert settled is not None
     assert settled.p90 / settled.p50 == pytest.approx(math.exp(0.05), rel=0.02)
+
+
+def test_what_rates_explain_of_the_users_own_measurements_is_not_learnt_twice() -> None:
+    """Said or recorded of a card on 0.7 of everything, by what such a card is expected to reach."""
+    asked, slow = experiment(), as_expected(engines=0.7, memory=0.7)
+    expected = rates_alone(Profile("profile.json", "2026-11-30", gpu=slow), HERE)
+    rate = 64 / step_s(slow, asked, TWIN)
+    said = knowledge_with([f"RTX 3090={rate},b64"], asked, expected)
+    assert said.references[0].log_residual == pytest.approx(0.0, abs=1e-9)
+    assert knowledge_with([f"RTX 3090={rate},b64"], asked).references[0].log_residual < -0.05
 
 
 def test_a_slow_host_is_this_machines_alone() -> None:
