@@ -218,9 +218,12 @@ class PlannerApp(App[None]):
             self._show()
 
     def _show(self) -> None:
-        for screen in self.screen_stack:
-            if is_ready(screen):
-                screen.refresh_content()
+        for screen in self._ready_screens():
+            screen.refresh_content()
+
+    def _ready_screens(self) -> list[PlannerScreen]:
+        """The plan, and the tab over it."""
+        return [screen for screen in self.screen_stack if is_ready(screen)]
 
     @property
     def is_settled(self) -> bool:
@@ -234,9 +237,8 @@ class PlannerApp(App[None]):
 
     def row_changed(self) -> None:
         """Tell the tab that lies over the plan."""
-        for screen in self.screen_stack[1:]:
-            if is_ready(screen):
-                screen.row_changed()
+        for screen in self._ready_screens():
+            screen.row_changed()
 
     # Levers of the row under the cursor
 
@@ -309,9 +311,8 @@ class PlannerApp(App[None]):
         if wrote:
             self.core.prices_changed()
             self.ask(self.values)
-            for screen in self.screen_stack:
-                if is_ready(screen):
-                    screen.prices_changed()
+            for screen in self._ready_screens():
+                screen.prices_changed()
 
     # Profiling this machine
 
@@ -325,9 +326,8 @@ class PlannerApp(App[None]):
         """Rank anew with what was measured."""
         self.core.prices_changed()
         self.ask(self.values)
-        for screen in self.screen_stack:
-            if is_ready(screen):
-                screen.profile_changed()
+        for screen in self._ready_screens():
+            screen.profile_changed()
 
     # Commands
 

@@ -234,7 +234,7 @@ class LiveCore:
                 catalog.instance_types(),
                 catalog.quarantined(),
                 catalog.sources(),
-                *_seen_by_refreshes(store_path()),
+                *seen_by_refreshes(store_path()),
             )
         except PricingError as error:
             raise DataError(str(error)) from error
@@ -250,7 +250,7 @@ class LiveCore:
         own = (self._opened().config.aws_regions or "").replace(",", " ").split()
         asked = Asked(tuple(providers), aws_regions=tuple(own) or DEFAULT_AWS_REGIONS)
         try:
-            return LiveRefreshing(LiveRefresh(store, asked, os.environ, Path.home(), datetime.now(UTC)))
+            return LiveRefreshing(LiveRefresh(store, asked, os.environ, Path.home(), self._clock().astimezone(UTC)))
         except PricingError as error:
             raise DataError(str(error)) from error
 
@@ -279,7 +279,7 @@ class LiveCore:
         return self._world
 
 
-def _seen_by_refreshes(store: Path | None) -> tuple[Sequence[Reading], Sequence[Change]]:
+def seen_by_refreshes(store: Path | None) -> tuple[Sequence[Reading], Sequence[Change]]:
     """What the user's store knows of readings and changes; nothing where nothing was ever refreshed."""
     from pricing.store import open_store
 

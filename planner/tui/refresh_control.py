@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,16 +21,17 @@ LOOK_EVERY_S = 0.2
 
 class RefreshControl:
     """``state`` is the refresh that runs, or the last one; ``asks_bytes`` how much would be read, where that is so much
-    that a person must start it again to have it read."""
+    that a person must start it again to have it read. ``read`` says that a person has seen how it went."""
 
     def __init__(self, app: PlannerApp) -> None:
         self._app = app
+        self.clock: Callable[[], float] = time.monotonic
         self._refreshing: Refreshing | None = None
         self._looking: Timer | None = None
         self._providers: tuple[str, ...] = ()
         self.state: RefreshState | None = None
         self.asks_bytes = 0
-        self.busy = False
+        self.busy = self.read = False
 
     def start(self, providers: Sequence[str] = ()) -> None:
         """Refresh these providers, without any those that need no set-up; nothing while a refresh runs."""
@@ -37,7 +39,7 @@ class RefreshControl:
             return
         agreed = self.asks_bytes > 0
         self._providers = self._providers if agreed else tuple(providers)
-        self.busy, self.asks_bytes, self.state, self._refreshing = True, 0, None, None
+        self.busy, self.read, self.asks_bytes, self.state, self._refreshing = True, False, 0, None, None
         self._app.in_thread(partial(self._work, self._providers, agreed), "refresh")
         self._looking = self._app.set_interval(LOOK_EVERY_S, self._look)
         self._app.refresh_moved()
@@ -60,7 +62,7 @@ class RefreshControl:
 
     def _work(self, providers: tuple[str, ...], agreed: bool) -> None:
         """In a worker thread."""
-        state = RefreshState({})
+        state = RefreshState({}, self.clock)
         try:
             refreshing = self._app.core.refreshing(providers)
             size = 0 if agreed else refreshing.large_bytes()
@@ -68,7 +70,7 @@ class RefreshControl:
                 self.asks_bytes = size
                 return
             self._refreshing = refreshing
-            self.state = state = RefreshState(refreshing.sources)
+            self.state = state = RefreshState(refreshing.sources, self.clock)
             state.ended(refreshing.run(state.heard))
         except PlannerError as error:
             state.problem = str(error)

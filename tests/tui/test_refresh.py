@@ -97,6 +97,21 @@ async def test_a_failure_stays_in_its_pane_and_is_tried_again(open_app: Open) ->
         assert "live" in app.price_state()[0].plain
 
 
+async def test_a_narrow_screen_gives_its_place_back_to_the_offer_once_the_refresh_was_read(open_app: Open) -> None:
+    async with open_app(RefreshingCore(SampleRefreshing(outcomes(REFUSED))), size=(80, 24)) as (app, pilot):
+        await pilot.press("4", "r")
+        await refreshed(app, pilot)
+        assert not app.screen.query_one("#offer").display
+        assert app.screen.query_one("#refresh").border_subtitle == "r refresh · Esc closes"
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.screen.query_one("#offer").display
+        assert app.screen is not app.plan_screen
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.screen is app.plan_screen
+
+
 async def test_escape_stops_it_and_what_was_read_is_kept(open_app: Open) -> None:
     core = RefreshingCore(SampleRefreshing(outcomes(), Event()))
     async with open_app(core) as (app, pilot):

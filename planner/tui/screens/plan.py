@@ -30,6 +30,7 @@ from planner.tui.widgets.chart import Chart
 from planner.tui.widgets.columns import View
 from planner.tui.widgets.comparison import comparison_text
 from planner.tui.widgets.completions import Completions
+from planner.tui.widgets.filter_input import FilterInput
 from planner.tui.widgets.form import ExperimentForm
 from planner.tui.widgets.plan_table import PlanTable
 from planner.tui.widgets.why_pane import WhyPane
@@ -42,14 +43,6 @@ _DIALOG, _DIALOG_EDGES = 118, 8
 _ABOVE_FORM, _BELOW_FORM = 6, 1
 """Lines that stay free where the form slides over the table: title, question and answer; keys."""
 _LEGEND = "ev ● here ◕ same GPU ◑ other ◔ architecture ○ specs"
-
-
-class FilterInput(Input):
-    """Words that rows must contain; Enter keeps them, Escape takes them away."""
-
-    HELP = (
-        "Only rows that contain every word: a machine, a GPU, a provider, a region, spot ...\n\nEnter keeps, Esc clears"
-    )
 
 
 class PlanScreen(PlannerScreen):
@@ -65,7 +58,7 @@ class PlanScreen(PlannerScreen):
                 yield AnswerPane()
                 with Vertical(id="plans", classes="pane table-pane"):
                     yield PlanTable()
-                    yield FilterInput(placeholder="words", classes="filter", compact=True)
+                    yield FilterInput()
                 with Horizontal(id="below"):
                     yield Chart()
                     yield WhyPane()
@@ -237,9 +230,7 @@ class PlanScreen(PlannerScreen):
         form.focus_first()
 
     def action_filter(self) -> None:
-        entry = self.query_one(FilterInput)
-        entry.add_class("-open")
-        self.set_focus(entry)
+        self.query_one(FilterInput).open()
 
     @on(Input.Changed, ".filter")
     def _filtered(self, event: Input.Changed) -> None:
@@ -249,18 +240,8 @@ class PlanScreen(PlannerScreen):
     def _filter_kept(self) -> None:
         self.query_one(PlanTable).focus()
 
-    def close_filter(self) -> bool:
-        """Take the filter away; False where there was none."""
-        entry = self.query_one(FilterInput)
-        if not entry.has_class("-open"):
-            return False
-        entry.value = ""
-        entry.remove_class("-open")
-        self.query_one(PlanTable).focus()
-        return True
-
     def key_escape(self) -> None:
-        if not self.close_filter():
+        if not self.query_one(FilterInput).close(self.query_one(PlanTable)):
             self._leave_form()
 
     def action_sort(self) -> None:

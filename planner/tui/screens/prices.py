@@ -16,6 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from planner.errors import PlannerError
+from planner.tui.clock import day
 from planner.tui.commands import PRICES, bindings, footer
 from planner.tui.core import Prices
 from planner.tui.drawing import bar, fitted
@@ -25,9 +26,14 @@ from planner.tui.screens.base import PlannerScreen
 from planner.tui.screens.dialogs import TextDialog
 from planner.tui.texts import quarantine_text
 from planner.tui.widgets.facts_pane import FactsPane
+from planner.tui.widgets.filter_input import FilterInput
 from planner.tui.widgets.offer_pane import offer_text
 from planner.tui.widgets.offers_table import OffersTable
 from planner.tui.widgets.refresh_pane import failures_of, failures_text, refresh_text, refresh_title
+from planner.units import counted
+
+_BESIDE = 120
+"""From this width on the refresh has its place beside the offers."""
 
 
 @dataclass
@@ -64,7 +70,7 @@ class PricesScreen(PlannerScreen):
             with Vertical(id="prices-left"):
                 with Vertical(id="offers-pane", classes="pane table-pane"):
                     yield OffersTable()
-                    yield Input(placeholder="words", classes="filter", compact=True)
+                    yield FilterInput()
                 yield Static(id="offer", classes="pane")
                 yield Static(id="quarantine", classes="pane")
             with Vertical(id="prices-right"):
@@ -123,9 +129,8 @@ class PricesScreen(PlannerScreen):
         left = Text.assemble((f"{len(self._all):,} offers", f"bold {palette.strong}"))
         left.append(f" · {len(providers)} providers · {len(regions)} regions", style=palette.text)
         old = sum(line.stale for line in self._all)
-        return left, Text(
-            f"{old:,} older than prices of their kind stay true", style=palette.warn if old else palette.dim
-        )
+        right = f"{old:,} of them old for their kind" if old else "all of them fresh for their kind"
+        return left, Text(right, style=palette.warn if old else palette.dim)
 
     def refresh_content(self) -> None:
         self.paint_bars()
@@ -167,7 +172,10 @@ class PricesScreen(PlannerScreen):
         shown.border_title = f"{len(failures)} failure{'s' if len(failures) != 1 else ''}"
         shown.show(failures_text(failures, palette))
         self.set_class(bool(failures), "-failed")
-        self.set_class(control.busy or control.state is not None or control.asks_bytes > 0, "-refreshing")
+        ended = control.state is not None and not control.read
+        self.set_class(control.busy or ended or control.asks_bytes > 0, "-refreshing")
+        if self._covers and not control.busy:
+            pane.border_subtitle = "r refresh · Esc closes"
 
     def _failures(self) -> list[tuple[str, str]]:
         control = self.planner.refresh_control
@@ -201,7 +209,8 @@ class PricesScreen(PlannerScreen):
         for source in prices.sources:
             if not source.offers:
                 continue
-            seen = source.newest if source.newest == source.oldest else f"{source.oldest} to {source.newest}"
+            newest = day(source.newest)
+            seen = newest if source.newest == source.oldest else f"{day(source.oldest)} to {newest}"
             lines.append(Text(fitted(source.name, 39), style=palette.text))
             lines.append(Text(f"  {source.offers:,} offers, seen {seen}", style=palette.dim))
         return Text("\n").join(lines)
@@ -210,7 +219,7 @@ class PricesScreen(PlannerScreen):
         """How many rows are kept apart, and for which reasons."""
         palette = self.planner.palette
         width = max(self.query_one("#quarantine").content_size.width, 40)
-        text = Text(f"{len(prices.quarantined):,} rows kept apart, never ranked", style=palette.text)
+        text = Text(f"{counted(len(prices.quarantined), 'row')} kept apart, never ranked", style=palette.text)
         for reason, count in Counter(row.reason for row in prices.quarantined).most_common():
             text.append(f"\n{count:>5} ", style=palette.strong).append(fitted(reason, width - 6), style=palette.dim)
         return text
@@ -230,8 +239,16 @@ class PricesScreen(PlannerScreen):
         asked = control.asks_bytes > 0
         if control.stop() or asked:
             self.planner.refresh_moved()
-        elif not self.close_filter():
+        elif self._covers:
+            control.read = True
+            self.planner.refresh_moved()
+        elif not self.query_one(FilterInput).close(self.query_one(OffersTable)):
             self.planner.action_go("plan")
+
+    @property
+    def _covers(self) -> bool:
+        """Whether the panes of a refresh that has ended stand in the place of others, as on a narrow screen."""
+        return self.has_class("-refreshing") and self.app.size.width < _BESIDE
 
     def action_quarantine(self) -> None:
         if self._prices is not None:
@@ -242,20 +259,8 @@ class PricesScreen(PlannerScreen):
         self._past_too = not self._past_too
         self.refresh_content()
 
-    def close_filter(self) -> bool:
-        """Take the filter away; False where there was none."""
-        entry = self.query_one(".filter", Input)
-        if not entry.has_class("-open"):
-            return False
-        entry.value = ""
-        entry.remove_class("-open")
-        self.query_one(OffersTable).focus()
-        return True
-
     def action_filter(self) -> None:
-        entry = self.query_one(".filter", Input)
-        entry.add_class("-open")
-        self.set_focus(entry)
+        self.query_one(FilterInput).open()
 
     @on(Input.Changed, ".filter")
     def _filtered(self, event: Input.Changed) -> None:
