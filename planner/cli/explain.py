@@ -104,6 +104,7 @@ def _record(experiment: Experiment, choice: Choice, explanation: Explanation, ru
         "machine": _machine_record(choice),
         "fits": step.fits,
         "reason": step.reason or None,
+        "notes": list(step.notes),
         "step": None if parts is None else {**parts._asdict(), "total_s": parts.total_s},
         "bound_by": step.bound_by,
         "samples_per_s": step.samples_per_s._asdict() if step.samples_per_s else None,

@@ -68,7 +68,9 @@ def _memory_levers(
     if not base.fits:
         yield from _splitting_levers(experiment, machine)
     if machine.devices > 1:
-        for stage in range(experiment.zero_stage + 1, 4):
+        # A pipeline keeps the gradients that stages 2 and 3 share out.
+        highest = 3 if experiment.pipeline_parallel == 1 else 1
+        for stage in range(experiment.zero_stage + 1, highest + 1):
             yield f"ZeRO stage {stage}", _ZERO_NOTES[stage], experiment._replace(zero_stage=stage)
     if experiment.precision not in ("bf16-pure", "fp16-pure"):
         pure = experiment._replace(precision="bf16-pure")

@@ -240,3 +240,20 @@ def test_a_notebook_that_is_no_longer_lent_gives_way_to_what_can_be_had(run: Run
     """Kaggle's P100 was retired on 2026-09-15; GCP's are rented out, two at least at this test's prices."""
     machine = _record(run, "--on", "P100")["machine"]
     assert (machine["provider"], machine["accelerator"][:4]) == ("gcp", "P100")
+
+
+def test_a_split_model_says_what_it_waits_for_and_counts_one_device(run: Run) -> None:
+    """13 billion parameters in two stages of four GPUs: the stages wait for each other 1 of 16 + 1 times."""
+    asked = ("explain", "-m", "llama-2-13b", "--tokens", "10M", "--precision", "bf16", "--grad-ckpt", "--on", "H100:8")
+    split = ("--tensor-parallel", "4", "--pipeline-parallel", "2", "--zero", "1", "-b", "1", "--grad-accum-steps", "16")
+    record = run(*asked, *split, "-o", "json").record
+    assert record["notes"] == ["2 pipeline stages wait 6% of 16 micro steps for each other"]
+    assert (record["experiment"]["tensor_parallel"], record["experiment"]["pipeline_parallel"]) == (4, 2)
+    computing = record["step"]["forward_s"] + record["step"]["backward_s"]
+    assert sum(row["seconds"] for row in record["by_operation"]) == pytest.approx(computing)
+    # 6 FLOPs a parameter and token, of 16 sequences of 4,096 tokens, an eighth of them on each GPU.
+    flops = sum(row["flops"] for row in record["by_operation"])
+    assert flops == pytest.approx(6 * 13e9 * 4096 * 16 / 8, rel=0.15)
+    said = run(*asked, *split).out
+    assert "1 a device x 16 passes x 1 x 8 devices" in said
+    assert "2 pipeline stages wait 6%" in said

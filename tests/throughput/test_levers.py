@@ -71,6 +71,13 @@ def test_what_does_not_fit_may_go_to_the_host() -> None:
     assert "offload all" not in enough
 
 
+def test_a_pipeline_leaves_levers_that_go_with_it() -> None:
+    asked = experiment(transformer(), optimizer="adamw", batch_size_per_gpu=1, pipeline_parallel=2)
+    found = {lever.name for lever in levers(asked, machine(A100, 8, link=NVSWITCH))}
+    assert "ZeRO stage 1" in found
+    assert not found & {"ZeRO stage 2", "ZeRO stage 3", "offload state", "offload all"}
+
+
 def test_a_large_transformer_may_be_split_over_the_fewest_gpus_that_hold_it() -> None:
     """18 bytes a parameter of 6 billion are 108 GB: too much for one or two A100 of 40 GB, not for four."""
     asked = experiment(transformer(), optimizer="adamw", batch_size_per_gpu=1)
