@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Mapping
 from datetime import datetime
@@ -24,6 +25,7 @@ from planner.handoff.diff import (
     row_words,
     taken_by_hand,
 )
+from planner.handoff.plan_shape import checked
 from planner.units import format_duration, format_money
 from planner.values import rows
 
@@ -60,11 +62,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     old = _read(arguments.old)
     new = _asked_again(arguments.old, old) if arguments.new is None else _read(arguments.new)
-    for name, plan in ((arguments.old, old), (arguments.new or arguments.old, new)):
-        try:
-            compare(plan, plan)
-        except InputError as error:
-            raise InputError(f"{name} is no plan: {error}") from error
     difference = compare(old, new)
     if arguments.output == "json":
         json.dump(_record(difference, old, new), sys.stdout, indent=1, allow_nan=False)
@@ -76,14 +73,24 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _read(name: str) -> dict[str, Any]:
     try:
-        record = json.loads(Path(name).read_text(encoding="utf-8"))
+        text = Path(name).read_text(encoding="utf-8")
+        record = json.loads(text, parse_float=_finite, parse_constant=_finite)
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror or error}") from error
     except ValueError as error:
         raise InputError(f"{name} is not JSON: {error}") from error
-    if not isinstance(record, dict):
-        raise InputError(f"{name} is no plan: it is not a JSON object")
-    return record
+    try:
+        return checked(record)
+    except InputError as error:
+        raise InputError(f"{name} is no plan: {error}") from error
+
+
+def _finite(text: str) -> float:
+    """JSON has no infinity, and no number that is none."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is no number of it")
+    return value
 
 
 def _asked_again(name: str, lock: dict[str, Any]) -> dict[str, Any]:

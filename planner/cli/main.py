@@ -6,12 +6,14 @@ import gc
 import io
 import os
 import sys
+import time
 from collections.abc import Sequence
 
 from planner.cli.commands import COMMANDS, build_parser
 from planner.errors import InputError, PlannerError, UnknownNameError, near_misses
 
 EXIT_INTERRUPTED = 130
+_DAY_S = 86400
 ROOT_FLAGS = ("-h", "--help", "--version", "--print-completion")
 
 
@@ -55,6 +57,7 @@ def _dispatch(argv: Sequence[str]) -> int:
     if name is None and argv and argv[0] not in ROOT_FLAGS and argv[0].partition("=")[0] not in ROOT_FLAGS:
         raise InputError(f"say first what to do: {', '.join(COMMANDS)} (gpuplanner --help)")
     if not argv and _on_a_terminal():
+        _check_the_clock()
         return _open_app()
     parser = build_parser(name)
     if not argv:
@@ -65,7 +68,17 @@ def _dispatch(argv: Sequence[str]) -> int:
         raise InputError("no command follows --: gpuplanner profile -- python train.py")
     if name is None:
         raise InputError(f"say what to do: {', '.join(COMMANDS)} (gpuplanner --help)")
+    _check_the_clock()
     return COMMANDS[name].load().run(arguments)
+
+
+def _check_the_clock() -> None:
+    """Clock times are answered in the system's zone, of which Python takes no offset of a day or more."""
+    if abs(time.localtime().tm_gmtoff) >= _DAY_S:
+        raise InputError(
+            f"the time zone {os.environ.get('TZ', 'of this system')} is a day or more off UTC: set TZ to one such as "
+            "Europe/Berlin"
+        )
 
 
 def _write_what_the_terminal_can() -> None:

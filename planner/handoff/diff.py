@@ -7,7 +7,7 @@ under the same purchase option, whatever their rank or price.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from planner.errors import InputError
+from planner.handoff.plan_shape import checked
 from planner.plan.words import place_of_offer
 from planner.units import format_duration, format_money
 
@@ -100,12 +100,7 @@ def taken_by_hand(plan: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def _rows(plan: Mapping[str, Any]) -> dict[Key, Mapping[str, Any]]:
     """The plan's rows, with the one that was chosen or recommended where it is not among those shown."""
-    rows = plan.get("estimates")
-    if plan.get("schema_version") != 1 or not isinstance(rows, list):
-        raise InputError("it is neither a lock nor the JSON of gpuplanner estimate (schema_version 1, estimates)")
-    if not all(isinstance(row, dict) for row in rows):
-        raise InputError("its estimates are not records")
-    found = {key(row): row for row in rows}
+    found = {key(row): row for row in checked(plan)["estimates"]}
     chosen = _choice(plan)
     return found if chosen is None or key(chosen) in found else {**found, key(chosen): chosen}
 

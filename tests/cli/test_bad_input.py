@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -240,3 +241,15 @@ def test_every_command_says_that_a_provider_is_none(run: Run, home: Path, comman
     result = run(*command)
     assert result.code == (1 if command == ("doctor",) else 2)
     assert "discounts.awss is no provider; did you mean aws?" in " ".join((result.out + result.err).split())
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of a running program is set on POSIX only")
+@pytest.mark.parametrize("zone", ["UTC-25", "UTC+30"])
+def test_a_zone_that_no_clock_can_show(run: Run, monkeypatch: pytest.MonkeyPatch, zone: str) -> None:
+    with monkeypatch.context() as patched:
+        patched.setenv("TZ", zone)
+        time.tzset()
+        result = run(*RESNET)
+    time.tzset()
+    assert result.code == 2
+    assert f"the time zone {zone} is a day or more off UTC" in result.err

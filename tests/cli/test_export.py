@@ -126,7 +126,16 @@ def test_bad_input_is_one_sentence(run: Run, argv: tuple[str, ...], words: str) 
     assert result.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("text", ["[]", "not json", "{}"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]",
+        "not json",
+        "{}",
+        '{"schema_version": 1, "estimates": null}',
+        '{"schema_version": 1, "estimates": [], "x": NaN}',
+    ],
+)
 def test_diff_refuses_what_is_no_plan(run: Run, tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.json"
     path.write_text(text, encoding="utf-8")

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import json
+import re
+from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import pytest
 
 from planner.errors import InputError
+from planner.experiment.resolve import ExperimentRequest
 from planner.handoff.diff import compare, moved
+from planner.handoff.lock import lock_record
+from planner.handoff.plan_shape import checked
+from planner.handoff.replay import inputs_of
+from planner.plan.config import Config
+from planner.plan.question import Question
 
 
 def row(name: str, rank: int, hours: float, usd: float, hourly: float) -> dict[str, Any]:
@@ -104,6 +116,73 @@ def test_two_plans_without_a_choice_say_so() -> None:
 def test_what_is_no_plan_is_refused(record: Any) -> None:
     with pytest.raises(InputError):
         compare(record if isinstance(record, dict) else {"schema_version": 1, "estimates": [1]}, plan(A))
+
+
+def _leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where every value of a JSON record stands, containers included."""
+    yield path
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in inner:
+        yield from _leaves(one, (*path, key))
+
+
+def _with(record: Any, path: tuple[Any, ...], value: Any) -> Any:
+    changed = copy.deepcopy(record)
+    if not path:
+        return value
+    inner = changed
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    return changed
+
+
+LOCKED = {
+    **plan(A, B),
+    "lock": {
+        "chosen": A,
+        "inputs": {"experiment": {}, "question": {}, "configuration": {}},
+        "versions": {"gpuplanner": "1", "python": "3", "tables_sha256": {"a.csv": "12"}},
+    },
+}
+
+
+@pytest.mark.parametrize("value", ["x", 3, True, None, [], {}, [1], {"p50": "x"}], ids=repr)
+def test_no_value_of_another_kind_gets_past_the_check(value: Any) -> None:
+    """Whatever stands anywhere in a plan: it is compared, or refused in one sentence."""
+    for path in _leaves(LOCKED):
+        changed = _with(LOCKED, path, value)
+        with contextlib.suppress(InputError):
+            checked(changed)
+            json.dumps(compare(changed, LOCKED), allow_nan=False)
+            moved(compare(LOCKED, changed).rows)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "complaint"),
+    [
+        (("estimates", 0, "time_s"), "x", "estimates 1.time_s must be a record, not 'x'"),
+        (("estimates", 1, "cost_usd", "p50"), "x", "estimates 2.cost_usd.p50 must be a number, not 'x'"),
+        (("estimates",), None, "neither a lock nor the JSON of gpuplanner estimate"),
+        (("estimates", 0), None, "estimates 1 must be a record, not None"),
+        (("lock", "versions"), 3, "lock.versions must be a record, not 3"),
+    ],
+)
+def test_what_is_of_another_kind_is_named(path: tuple[Any, ...], value: Any, complaint: str) -> None:
+    with pytest.raises(InputError, match=re.escape(complaint)):
+        checked(_with(LOCKED, path, value))
+
+
+def test_a_question_of_another_kind_is_not_asked_again() -> None:
+    request, question = ExperimentRequest("resnet50", epochs=3), Question()
+    now = datetime.now().astimezone()
+    lock = json.loads(json.dumps(lock_record({}, None, request, question, Config(), ())))
+    assert inputs_of(lock, now) == (request, question)
+    for path in _leaves(lock["lock"]["inputs"]["experiment"]):
+        with pytest.raises(InputError, match="the lock asked what this version does not know"):
+            inputs_of(_with(lock, ("lock", "inputs", "experiment", *path), {"x": 1}), now)
+    with pytest.raises(InputError, match="regions is 'us'"):
+        inputs_of(_with(lock, ("lock", "inputs", "question", "regions"), "us"), now)
 
 
 def dated(row: dict[str, Any], day: str) -> dict[str, Any]:
