@@ -98,6 +98,7 @@ def estimate_record(row: Estimate) -> dict[str, Any]:
         "place": row.place,
         "is_this_machine": row.is_this_machine,
         "hypothetical": row.hypothetical,
+        "to_buy_usd": row.to_buy_usd,
         "name": row.name,
         "provider": row.provider,
         "instance_type": row.instance_type,

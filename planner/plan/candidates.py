@@ -45,7 +45,7 @@ class Candidate(NamedTuple):
 
     ``blocked`` says why it can never be ranked, ``refused`` which offers cannot and why; ``power_w`` is wall power of
     all nodes where known; ``free_tier`` has the limits of a machine that is lent for nothing. ``grid`` is what an owned
-    machine's electricity emits.
+    machine's electricity emits, ``to_buy_usd`` the price of one that must be bought first.
     """
 
     name: str
@@ -62,6 +62,7 @@ class Candidate(NamedTuple):
     power_w: float | None = None
     free_tier: FreeTier | None = None
     grid: GridCarbon | None = None
+    to_buy_usd: float | None = None
 
     def purchase(self, offer: Offer | None) -> str:
         """How the machine is had: the offer's purchase option, "free_tier" or "owned"."""

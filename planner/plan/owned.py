@@ -42,6 +42,7 @@ def owned_candidate(
         hypothetical=hypothetical,
         power_w=ownership.power_w,
         grid=carbon_of_country(electricity.country),
+        to_buy_usd=ownership.purchase_usd if hypothetical else None,
     )
 
 

@@ -59,7 +59,8 @@ class Estimate(NamedTuple):
     """One row of the plan: an experiment on a machine under one way to pay for it. None is unknown.
 
     ``time_parts`` add up to ``time_s.p50`` and the known ``cost_parts`` to ``cost_usd.p50``. ``row`` is the machine's
-    number where each has one row, on its best offer; None on its other offers.
+    number where each has one row, on its best offer; None on its other offers. ``to_buy_usd`` is the price of a machine
+    that must be bought first.
     """
 
     rank: int | None
@@ -107,6 +108,7 @@ class Estimate(NamedTuple):
     spot: SpotTerms | None = None
     hints: tuple[str, ...] = ()
     row: int | None = None
+    to_buy_usd: float | None = None
 
 
 class Recommendation(NamedTuple):

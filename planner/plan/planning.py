@@ -193,4 +193,8 @@ def _warnings(
         yield f"not every machine shown has {experiment.precision}: those without it run {instead}"
     if any("cost_incomplete" in estimate.flags for estimate in estimates):
         yield "some rows have a cost that nobody knows in full (cost_incomplete): they are ranked but never recommended"
+    if recommended is not None and "cost_bounded" in recommended.estimate.flags:
+        for part in recommended.estimate.cost_parts:
+            if part.usd is None:
+                yield f"the answer's cost leaves out its {part.name}: {part.source}"
     yield from cautions(experiment, estimates, recommended.rank if recommended else None)

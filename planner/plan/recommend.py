@@ -52,7 +52,7 @@ def why_none(rows: Sequence[Row], limits: Limits, named: Named) -> str:
         return "Nothing that --gpus names can be ranked; the reasons stand below."
     if limits.given and next(_allowed(rows, range(len(rows)), Limits(), named), None) is not None:
         return _why_none_meets([row for row in rows if meets(row, limits)], limits, named)
-    others = {row.setting.candidate.place for row in rows if row.setting.candidate.hypothetical}
+    others = {row.setting.candidate.place for row in rows if row.setting.candidate.hypothetical and row.cost_known}
     if others and all(row.setting.candidate.hypothetical or row.setting.candidate.is_this_machine for row in rows):
         places = ",".join(sorted(others))
         return f"What is left is rented out by nobody: name its place (--where {places}) to have it recommended."

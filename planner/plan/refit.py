@@ -16,6 +16,7 @@ from planner.plan.hint import flags_of
 from planner.plan.recommend import LONGEST_WAIT_S, Named, doubt_of, merit, recommend
 from planner.plan.search import ORDINARY_STACKS, Refusal, Row, rank
 from planner.plan.sentence import where_to_run
+from planner.plan.software import lacking_software
 from planner.plan.world import Competition
 from planner.throughput.levers import ADAPTER_RANK, EIGHT_BIT_INSTEAD_OF
 from planner.throughput.step import StepModel
@@ -24,6 +25,8 @@ from pricing.offer import Offer
 
 _TENSOR_WAYS = (2, 4, 8)
 _MORE_NODES = (2, 4, 8, 16)
+_WORTH_ANOTHER_RESULT = 0.9
+"""Of the cost, waiting included, to the same result: who saves less does not change the result (assumption)."""
 
 
 class Refit(NamedTuple):
@@ -44,7 +47,7 @@ def refits(
     """The best way of each kind, the cheapest first: to the same result, with less optimizer state, with adapters.
 
     Nothing that takes longer than a quarter of a year; where ``best`` may be recommended as it stands, only what beats
-    it; and what changes the result, only where it beats what does not.
+    it; and what changes the result, only where it clearly beats what does not.
     """
     small = _too_small(refusals, competition.named)
     if not small:
@@ -60,7 +63,7 @@ def refits(
     ways = []
     if same is not None and merit(same.row, limits) < bar:
         ways.append(same)
-        bar = merit(same.row, limits)
+        bar = _WORTH_ANOTHER_RESULT * merit(same.row, limits)
     ways += [one for one in others if one is not None and merit(one.row, limits) < bar]
     return sorted(ways, key=lambda one: merit(one.row, limits))
 
@@ -118,7 +121,8 @@ class _Attempt(NamedTuple):
         """The machines at what the changed experiment is charged: its checkpoints have another size."""
         nodes = max((one.machine.num_nodes for one in machines if _is_rented(one)), default=1)
         tariff = self.competition.tariffs(changed, nodes)
-        return [one._replace(tariff=tariff(str(one.provider))) if _is_rented(one) else one for one in machines]
+        able = (one for one in machines if not lacking_software(changed, one.machine.accelerator))
+        return [one._replace(tariff=tariff(str(one.provider))) if _is_rented(one) else one for one in able]
 
 
 def _is_rented(candidate: Candidate) -> bool:

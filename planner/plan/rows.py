@@ -162,6 +162,7 @@ def _estimate(
         step_parts=step.parts if step else None,
         spot=spot,
         hints=_hints(candidate, offer) if rank else (),
+        to_buy_usd=candidate.to_buy_usd,
     )
 
 

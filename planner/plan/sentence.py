@@ -23,6 +23,11 @@ PURCHASE_WORDS = {
 }
 
 
+COMMITMENTS = ("reserved", "savings_plan")
+"""Purchase options whose hourly price is for who pays for a year: ranked only where they are asked for."""
+
+HOURS_PER_YEAR = 8760.0
+
 _ANY_REGION = ("all", "any")
 """What stands for a region where a price holds anywhere, or its place is not said."""
 
@@ -36,8 +41,15 @@ def recommendation_sentence(row: Row, limits: Limits, now: datetime, money: Mone
         f"Run it on {where_to_run(row)}: {format_duration(time_s.p50)} "
         f"({format_span(time_s, format_duration)}), done {finish:%a %d %b %H:%M %Z}, "
         f"for {money(cost.p50)} ({format_span(cost, money)}){_credit_words(row, money)}"
+        f"{_to_buy_words(row, money)}"
     )
-    return f"{text}; {_why(row, limits, money)}.{_price_note(offer, now)}"
+    return f"{text}; {_why(row, limits, money)}.{_commitment_note(row, money)}{_price_note(offer, now)}"
+
+
+def _to_buy_words(row: Row, money: MoneyFormat) -> str:
+    """That the machine is not there yet: the cost is what a run uses up of its price, and its electricity."""
+    price = row.setting.candidate.to_buy_usd
+    return "" if price is None else f", once it is bought for {money(price)}"
 
 
 def _credit_words(row: Row, money: MoneyFormat) -> str:
@@ -45,6 +57,14 @@ def _credit_words(row: Row, money: MoneyFormat) -> str:
     if not row.credit_usd:
         return ""
     return f" and {money(row.credit_usd)} of your {money(row.setting.candidate.tariff.credit_usd)} of credit"
+
+
+def _commitment_note(row: Row, money: MoneyFormat) -> str:
+    """What a year's commitment comes to, of which the run is a part."""
+    hourly = row.setting.candidate.usd_per_hour(row.offer)
+    if row.offer is None or row.offer.purchase not in COMMITMENTS or hourly is None:
+        return ""
+    return f" Its price is for who commits to a year, used or not: {money(hourly * HOURS_PER_YEAR)}."
 
 
 def _price_note(offer: Offer | None, now: datetime) -> str:

@@ -24,6 +24,8 @@ from planner.plan.plan import Place
 from planner.plan.question import DEFAULT_HOUR_VALUE_USD, Question, Where, resolve_where
 from planner.plan.recommend import Named
 from planner.plan.search import Limits
+from planner.plan.sentence import COMMITMENTS, HOURS_PER_YEAR
+from planner.plan.software import lacking_software
 from planner.plan.timeline import DOWNLOAD_BYTES_PER_S, ENVIRONMENT_BYTES, PROVISIONING_S
 from planner.throughput.evidence import Expectation, Knowledge, shipped_knowledge
 from planner.units import counted
@@ -31,9 +33,6 @@ from pricing.catalog import Catalog, open_catalog
 from pricing.errors import PricingError, UnknownPlaceError
 from pricing.offer import Offer
 from pricing.query import OfferQuery
-
-COMMITMENTS = ("reserved", "savings_plan")
-"""Purchase options whose hourly price is for who pays for a year: ranked only where they are asked for."""
 
 _COMMITMENT_FEEDS = {"reserved": "AWS's and Azure's", "savings_plan": "Azure's, and those of AWS with credentials"}
 """Whose prices of a commitment a refresh reads (docs/prices.md)."""
@@ -103,7 +102,7 @@ def gather(experiment: Experiment, question: Question, world: World, now: dateti
     if selection is not None and not any(selection.matches(candidate.machine) for candidate in candidates):
         imagined = _named_in_selection(selection, where, electricity, world.config.ownership)
         candidates += _affordable(imagined, question.max_price_usd_per_hour)[0]
-    candidates = [_bounded(candidate, question) for candidate in candidates]
+    candidates = [_bounded(candidate, question, experiment) for candidate in candidates]
     return Competition(
         candidates=candidates,
         limits=question.limits._replace(hour_value_usd=hour_value),
@@ -199,10 +198,15 @@ def _price_assumptions(dearest_usd: float | None, dearer: int) -> Iterator[str]:
         yield f"{counted(dearer, 'offer')} above {dearest_usd:g} USD an hour left out (--max-price; this machine stays)"
 
 
-def _bounded(candidate: Candidate, question: Question) -> Candidate:
-    """The candidate, without a rank where it is not as many nodes as --num-nodes asks for."""
+def _bounded(candidate: Candidate, question: Question, experiment: Experiment) -> Candidate:
+    """The candidate, without a rank where it is not as many nodes as --num-nodes asks for, or lacks the software."""
+    if candidate.blocked:
+        return candidate
+    lacking = lacking_software(experiment, candidate.machine.accelerator)
+    if lacking:
+        return candidate._replace(blocked=lacking)
     nodes = candidate.machine.num_nodes
-    if question.num_nodes is None or nodes == question.num_nodes or candidate.blocked:
+    if question.num_nodes is None or nodes == question.num_nodes:
         return candidate
     return candidate._replace(blocked=f"it is {nodes} {'node' if nodes == 1 else 'nodes'}, not {question.num_nodes}")
 
@@ -234,7 +238,7 @@ def _cloud_assumptions(where: Where, question: Question, idle_minutes: float) ->
         f"{idle_minutes:g} minutes after the run (idle_minutes in the configuration)"
     )
     if any(purchase in COMMITMENTS for purchase in question.purchases):
-        yield "an hour costs this for who has committed to all 8,760 hours of a year, used or not"
+        yield f"an hour costs this for who has committed to all {HOURS_PER_YEAR:,.0f} hours of a year, used or not"
     if not question.purchases or "spot" in question.purchases:
         yield "spot machines are taken as often as AWS's advisor says, elsewhere as measured on public traces"
 

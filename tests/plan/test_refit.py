@@ -1,4 +1,4 @@
-"""What is offered where most machines are too small: flags, a machine, its time and its cost, as a plan with them has."""
+"""What is offered where most machines are too small: flags, a machine, its time and its cost."""
 
 from __future__ import annotations
 
