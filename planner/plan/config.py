@@ -1,35 +1,6 @@
-"""The user's configuration file: own machines, electricity, how purchases are written off.
+"""The user's configuration file: own machines, electricity, how purchases are written off, discounts and credits.
 
-country = "DE"
-electricity_usd_per_kwh = 0.30
-hour_value_usd = 2
-aws_regions = "us-east-1, eu-central-1"    # whose price files `prices refresh` reads
-credit_value = 0.5      # what a dollar of a provider's credit is worth to you, where rows are ordered
-idle_minutes = 10       # how long a rented machine is kept, and paid for, after the run
-
-[ownership]
-lifetime_years = 3
-resale_share = 0.3
-use_share = 0.5
-cluster_pue = 1.56      # cooling and distribution of an own cluster's room
-
-[discounts]             # share off the list price, by provider
-aws = 0.1
-
-[credits]               # USD that a provider has given you, spent before money is, once
-gcp = 300
-
-[this_machine]
-power_w = 350           # at the wall, while training
-purchase_usd = 2500
-
-[[machine]]
-name = "lab"
-place = "cluster"       # laptop, workstation or cluster
-gpu = "A100 80GB"
-count = 8               # per node
-nodes = 1
-purchase_usd = 120000
+docs/configuration.md has every key with its type, default and an example; ``SETTINGS`` is what it is held against.
 """
 
 import os
@@ -153,57 +124,82 @@ def _reason(error: Exception) -> str:
     return error.strerror or str(error) if isinstance(error, OSError) else "it is not UTF-8 text"
 
 
-class _Field(NamedTuple):
-    """How one key is read: a number within bounds (low excluded unless ``or_zero``), or a text."""
+class Setting(NamedTuple):
+    """How one key is read: a number within bounds (low excluded unless ``or_low``), or a text."""
 
     low: float = 0.0
     high: float = 1e12
-    or_zero: bool = False
+    or_low: bool = False
     whole: bool = False
     text: bool = False
 
+    @property
+    def kind(self) -> str:
+        """'text', 'number, 0 to 100', 'number, above 0, to 50', 'whole number, 1 to 1,024'."""
+        if self.text:
+            return "text"
+        if self.whole:
+            return f"whole number, {self.low + (not self.or_low):,g} to {self.high:,.0f}"
+        low = f"{self.low:,g}" if self.or_low else f"above {self.low:,g},"
+        return f"number, {low} to {self.high:,.15g}"
 
-_TEXT = _Field(text=True)
+
+_TEXT = Setting(text=True)
 _TOP = {
     "country": _TEXT,
-    "electricity_usd_per_kwh": _Field(high=100, or_zero=True),
-    "hour_value_usd": _Field(high=1e6, or_zero=True),
+    "electricity_usd_per_kwh": Setting(high=100, or_low=True),
+    "hour_value_usd": Setting(high=1e6, or_low=True),
     "aws_regions": _TEXT,
-    "idle_minutes": _Field(high=1e6, or_zero=True),
-    "credit_value": _Field(high=1, or_zero=True),
+    "idle_minutes": Setting(high=1e6, or_low=True),
+    "credit_value": Setting(high=1, or_low=True),
 }
 _OWNERSHIP = {
-    "lifetime_years": _Field(high=50),
-    "resale_share": _Field(high=1, or_zero=True),
-    "use_share": _Field(high=1),
-    "cluster_pue": _Field(low=1, high=10, or_zero=True),
+    "lifetime_years": Setting(high=50),
+    "resale_share": Setting(high=1, or_low=True),
+    "use_share": Setting(high=1),
+    "cluster_pue": Setting(low=1, high=10, or_low=True),
 }
-_DISCOUNT = _Field(high=0.99, or_zero=True)
-_CREDIT = _Field(or_zero=True)
+_DISCOUNT = Setting(high=0.99, or_low=True)
+_CREDIT = Setting(or_low=True)
 _THIS_MACHINE = {
-    "power_w": _Field(high=1e6),
-    "purchase_usd": _Field(or_zero=True),
-    "usd_per_hour": _Field(or_zero=True, high=1e6),
+    "power_w": Setting(high=1e6),
+    "purchase_usd": Setting(or_low=True),
+    "usd_per_hour": Setting(or_low=True, high=1e6),
 }
 _MACHINE = {
     "name": _TEXT,
     "place": _TEXT,
     "gpu": _TEXT,
-    "count": _Field(high=1024, whole=True),
-    "nodes": _Field(high=10000, whole=True),
+    "count": Setting(high=1024, whole=True),
+    "nodes": Setting(high=10000, whole=True),
     "link": _TEXT,
     "network": _TEXT,
     "cpu": _TEXT,
-    "vcpus": _Field(high=10000),
-    "ram_gb": _Field(high=1e6),
-    "power_w": _Field(high=1e6),
-    "purchase_usd": _Field(or_zero=True),
-    "usd_per_hour": _Field(or_zero=True, high=1e6),
+    "vcpus": Setting(high=10000),
+    "ram_gb": Setting(high=1e6),
+    "power_w": Setting(high=1e6),
+    "purchase_usd": Setting(or_low=True),
+    "usd_per_hour": Setting(or_low=True, high=1e6),
 }
 
 
+REQUIRED_OF_A_MACHINE = ("name", "place", "gpu")
+RENAMED_OF_A_MACHINE = {"count": "num_gpus", "nodes": "num_nodes"}
+"""The file's words for what :class:`OwnMachine` calls otherwise."""
+
+SETTINGS: Mapping[str, Mapping[str, Setting]] = {
+    "": _TOP,
+    "ownership": _OWNERSHIP,
+    "discounts": {"a provider": _DISCOUNT},
+    "credits": {"a provider": _CREDIT},
+    "this_machine": _THIS_MACHINE,
+    "machine": _MACHINE,
+}
+"""Every key of the file by its section; "" is the top."""
+
+
 def _config(table: Mapping[str, Any]) -> Config:
-    sections = {"ownership", "this_machine", "machine", "discounts", "credits"}
+    sections = set(SETTINGS) - {""}
     _known(table, sections | set(_TOP), "")
     values = _read({key: value for key, value in table.items() if key not in sections}, _TOP, "")
     return Config(
@@ -223,14 +219,14 @@ def _machine_tables(table: Mapping[str, Any]) -> list[Any]:
     return entries
 
 
-def _section(table: Mapping[str, Any], name: str, fields: Mapping[str, _Field]) -> dict[str, Any]:
+def _section(table: Mapping[str, Any], name: str, fields: Mapping[str, Setting]) -> dict[str, Any]:
     section = table.get(name, {})
     if not isinstance(section, dict):
         raise InputError(f"{name} must be a table, written as [{name}]")
     return _read(section, fields, f"{name}.")
 
 
-def _by_provider(table: Mapping[str, Any], name: str, field: _Field) -> dict[str, float]:
+def _by_provider(table: Mapping[str, Any], name: str, field: Setting) -> dict[str, float]:
     """By the provider's name in lower case; :func:`check_providers` says whether it is one."""
     section = table.get(name, {})
     amounts = _section(table, name, dict.fromkeys(section if isinstance(section, dict) else (), field))
@@ -242,18 +238,17 @@ def _own_machine(entry: Any, number: int) -> OwnMachine:
     if not isinstance(entry, dict):
         raise InputError("machine must be written as [[machine]], once for each machine")
     values = _read(entry, _MACHINE, where)
-    for required in ("name", "place", "gpu"):
+    for required in REQUIRED_OF_A_MACHINE:
         if required not in values:
             raise InputError(f"{where}{required} is missing")
     if values["place"] not in OWN_PLACES:
         raise InputError(
             f"{where}place must be {', '.join(OWN_PLACES[:-1])} or {OWN_PLACES[-1]}, not {values['place']!r}"
         )
-    renamed = {"count": "num_gpus", "nodes": "num_nodes"}
-    return OwnMachine(**{renamed.get(key, key): value for key, value in values.items()})
+    return OwnMachine(**{RENAMED_OF_A_MACHINE.get(key, key): value for key, value in values.items()})
 
 
-def _read(section: Mapping[str, Any], fields: Mapping[str, _Field], where: str) -> dict[str, Any]:
+def _read(section: Mapping[str, Any], fields: Mapping[str, Setting], where: str) -> dict[str, Any]:
     _known(section, fields, where)
     return {key: _text_or_number(where + key, value, fields[key]) for key, value in section.items()}
 
@@ -267,14 +262,14 @@ def _known(section: Mapping[str, Any], fields: Mapping[str, object] | set[str], 
             raise InputError(f"{where}{key} is not a setting; {hint}")
 
 
-def _text_or_number(name: str, value: Any, field: _Field) -> Any:
+def _text_or_number(name: str, value: Any, field: Setting) -> Any:
     if field.text:
         if not isinstance(value, str) or not value.strip():
             raise InputError(f"{name} must be a text in quotes")
         return value
     if isinstance(value, bool) or not isinstance(value, int | float) or (field.whole and not isinstance(value, int)):
         raise InputError(f"{name} must be a {'whole number' if field.whole else 'number'}, not {value!r}")
-    if not (field.low < value <= field.high or (field.or_zero and value == field.low)):
-        bound = f"at least {field.low:g}" if field.or_zero else f"greater than {field.low:g}"
+    if not (field.low < value <= field.high or (field.or_low and value == field.low)):
+        bound = f"at least {field.low:g}" if field.or_low else f"greater than {field.low:g}"
         raise InputError(f"{name} must be {bound} and at most {field.high:,g}, not {value}")
     return value
