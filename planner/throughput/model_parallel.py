@@ -96,10 +96,10 @@ def check_split(experiment: Experiment) -> None:
 
 def split_problem(experiment: Experiment, machine: Machine) -> str:
     """Why the split makes no sense on ``machine``, as one sentence; "" where it does."""
-    tensor, pipeline = experiment.tensor_parallel, experiment.pipeline_parallel
-    inside, devices, nodes = int(machine.num_gpus), machine.devices, machine.num_nodes
     if not is_split(experiment):
         return ""
+    tensor, pipeline = experiment.tensor_parallel, experiment.pipeline_parallel
+    inside, devices, nodes = int(machine.num_gpus), machine.devices, machine.num_nodes
     if inside < 1:
         return "there is no whole GPU to split a model over"
     if tensor > inside or inside % tensor:

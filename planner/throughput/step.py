@@ -177,13 +177,13 @@ class StepModel:
         if problem:
             return _cannot(precision.name, problem)
         available = available_bytes(machine, self.calibration)
-        plan = self.plan(machine, precision)
-        replicas = split_of(self.experiment, machine).replicas
-        memory = self.memory(precision, replicas, accumulates=plan.grad_accum_steps > 1)
+        split = split_of(self.experiment, machine)
+        plan = self._plan_on(split.replicas, precision, available)
+        memory = self.memory(precision, split.replicas, accumulates=plan.grad_accum_steps > 1)
         required = memory.required_bytes(plan.batch_size_per_gpu)
         if plan.problem:
             return _does_not_fit(precision, plan, required, available)
-        return self._estimate_fitting(machine, precision, rates, plan, required, available, share)
+        return self._estimate_fitting(machine, split, precision, rates, plan, required, available, share)
 
     def _device(self, accelerator: Accelerator, share: float) -> tuple[DevicePrecision | None, DeviceRates | None]:
         """The precision as this device resolves it, and the device's rates in it; None where unknown."""
@@ -202,8 +202,11 @@ class StepModel:
 
     def plan(self, machine: Machine, precision: DevicePrecision) -> BatchPlan:
         """The batch per device, accumulation and global batch on ``machine``."""
-        available = available_bytes(machine, self.calibration)
         replicas = split_of(self.experiment, machine).replicas
+        return self._plan_on(replicas, precision, available_bytes(machine, self.calibration))
+
+    def _plan_on(self, replicas: int, precision: DevicePrecision, available: float | None) -> BatchPlan:
+        """The batch on ``replicas`` copies of the model, each on GPUs of ``available`` bytes, where that is known."""
         key = (precision.autocast, precision.pure, replicas, available)
         if key not in self._plans:
             self._plans[key] = self._plan(precision, replicas, math.inf if available is None else available)
@@ -300,6 +303,7 @@ class StepModel:
     def _estimate_fitting(
         self,
         machine: Machine,
+        split: Split,
         precision: DevicePrecision,
         rates: DeviceRates,
         plan: BatchPlan,
@@ -307,7 +311,7 @@ class StepModel:
         available: float | None,
         share: float,
     ) -> StepEstimate:
-        devices, split = machine.devices, split_of(self.experiment, machine)
+        devices = machine.devices
         key = (machine.accelerator, share, plan, split)
         time = self._device_times.get(key)
         if time is None:
