@@ -115,11 +115,18 @@ def plan_html(plan: Plan, currency: Currency) -> str:
 
 def _answer(plan: Plan) -> str:
     if plan.recommendation is None:
-        return f'<section><h2>Answer</h2><p class="answer warn">{escape(plan.no_recommendation)}</p></section>'
+        words = f'<p class="answer warn">{escape(plan.no_recommendation)}</p>'
+        return f"<section><h2>Answer</h2>{words}{_ways(plan)}</section>"
     chosen = plan.recommendation
     passed = f'<p class="dim">Passed over: {escape(chosen.passed_over)}.</p>' if chosen.passed_over else ""
     words = f'<p class="answer">{escape(chosen.sentence)}</p>'
-    return f"<section><h2>Answer (rank {chosen.rank})</h2>{words}{passed}</section>"
+    return f"<section><h2>Answer (rank {chosen.rank})</h2>{words}{passed}{_ways(plan)}</section>"
+
+
+def _ways(plan: Plan) -> str:
+    """What would do instead, an item each."""
+    items = "".join(f"<li>{escape(way)}</li>" for way in plan.nearest)
+    return f"<ul>{items}</ul>" if items else ""
 
 
 def _chart(plan: Plan, currency: Currency) -> str:

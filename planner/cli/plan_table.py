@@ -14,8 +14,12 @@ from planner.units import UNKNOWN, Interval, counted, format_duration, format_sp
 
 LEGEND = (
     "ev: evidence ● measured here ◕ same GPU ◑ other GPU ◔ architecture ○ specs only; "
-    "buy: o-d on demand; ?: a cost not known in full; *: hypothetical machine; †: the code must be ported; !: price old"
+    "buy: o-d on demand; ?: a cost not known in full; *: hypothetical machine; †: the code must be ported; !: price old; "
+    "‡: not to be relied on, a price far below other regions' or a spot run that may take far longer"
 )
+
+_DOUBTS = {"far_below_median", "spot_tail"}
+"""Flags of rows that are never recommended for what they would cost."""
 
 _MAX_REASONS = 4
 
@@ -50,7 +54,7 @@ def _cost(row: Estimate, currency: Currency) -> str:
 def _hourly(row: Estimate, currency: Currency) -> str:
     if row.usd_per_hour is None:
         return UNKNOWN
-    mark = "!" if "price_stale" in row.flags else ""
+    mark = "‡" if _DOUBTS & set(row.flags) else "!" if "price_stale" in row.flags else ""
     return f"{row.usd_per_hour * currency.per_usd:.2f}{mark}"
 
 

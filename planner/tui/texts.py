@@ -49,11 +49,15 @@ def assumptions_text(plan: Plan, palette: Palette) -> Text:
 def _answer_sentences(plan: Plan) -> list[str]:
     chosen = plan.recommendation
     if chosen is None:
-        return [plan.no_recommendation] if plan.no_recommendation else []
+        return [text for text in (plan.no_recommendation, *_ways(plan)) if text]
     sentences = [chosen.sentence, *(f"Mind: {hint}." for hint in chosen.estimate.hints)]
     if chosen.passed_over:
         sentences.insert(1, f"Passed over: {chosen.passed_over}.")
-    return [*sentences, plan.tier] if plan.tier else sentences
+    return [*sentences, *([plan.tier] if plan.tier else []), *_ways(plan)]
+
+
+def _ways(plan: Plan) -> list[str]:
+    return [f"{way[0].upper()}{way[1:]}." for way in plan.nearest]
 
 
 def unranked_text(plan: Plan, palette: Palette) -> Text:

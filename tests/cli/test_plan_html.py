@@ -89,7 +89,8 @@ def test_words_from_outside_are_escaped(run: Run) -> None:
 def test_a_page_without_an_answer_says_why(run: Run) -> None:
     result = run("estimate", "-m", "resnet50", "--offline", "-o", "html", "--budget", "0.01", "-n", "3")
     assert result.code == 3
-    assert "Nothing meets the limits" in result.out
+    assert "Nothing that may be recommended meets the limits" in result.out, "a free notebook does"
+    assert "<li>a budget of " in result.out
 
 
 def test_other_money_is_shown_in_the_ranking_and_dollars_in_the_bill(run: Run) -> None:

@@ -156,7 +156,8 @@ def _nothing(ranked: Ranked, palette: Palette, width: int) -> Text:
     rows = [row for row in ranked.plan.estimates if row.time_s is not None and row.cost_usd is not None]
     meeting = sum(not misses(row, limits) for row in rows)
     if not limits.given or not rows or meeting:
-        first, *rest = textwrap.wrap(ranked.plan.no_recommendation, max(width - 8, 20)) or ["Nothing fits."]
+        said = " ".join((ranked.plan.no_recommendation, *ranked.plan.nearest))
+        first, *rest = textwrap.wrap(said, max(width - 8, 20)) or ["Nothing fits."]
         second = " ".join(rest)
         if limits.given and meeting:
             first = f"Nothing that may be recommended is ready {limit_words(limits, ranked)}"
