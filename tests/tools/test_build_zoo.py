@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tools.build_zoo import DATA, Entry, shipped_entries, tables  # noqa: E402
+from tools.build_zoo import DATA, Entry, shipped_entries, tables
 
 
 def test_shipped_tables_come_back_as_they_are() -> None:
