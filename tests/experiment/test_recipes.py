@@ -46,8 +46,11 @@ def test_axolotl() -> None:
         "model": "meta-llama/Llama-3.2-1B", "lora_rank": 32, "seq_length": 2048, "batch_size_per_gpu": 2,
         "grad_accum_steps": 4, "epochs": 3.0, "optimizer": "adamw8bit", "precision": "amp",
         "grad_checkpointing": True, "zero_stage": 2, "four_bit_weights": True, "offload": "optimizer",
+        "dataset": "alpaca",
     }  # fmt: skip
-    assert config.left_aside == ("datasets",)
+    assert config.left_aside == ()
+    assert resolved(config).dataset.name == "alpaca"
+    assert resolved(config, samples=100.0).samples_per_epoch == 100
 
 
 def test_timm_args() -> None:
@@ -81,7 +84,7 @@ def test_torchtune() -> None:
         "grad_accum_steps": 8, "optimizer": "adamw", "precision": "bf16-pure", "grad_checkpointing": True,
         "compiled": False,
     }  # fmt: skip
-    assert config.left_aside == ("dataset",)
+    assert config.left_aside == ("dataset: alpaca_cleaned",)
     assert resolved(config, samples=52_000.0).workload.name.startswith("llama-3-8b")
 
 
@@ -89,7 +92,7 @@ def test_torchtitan() -> None:
     config = read("torchtitan.toml")
     assert config.values == {
         "model": "llama3-8B", "optimizer": "adamw", "batch_size_per_gpu": 1, "seq_length": 8192, "steps": 1000.0,
-        "grad_checkpointing": True, "compiled": True, "zero_stage": 3, "tensor_parallel": 2,
+        "grad_checkpointing": True, "compiled": True, "zero_stage": 3, "tensor_parallel": 2, "dataset": "c4",
     }  # fmt: skip
     assert config.left_aside == (
         "activation_checkpoint mode: selective, planned as full", "float8"
@@ -113,7 +116,37 @@ def resolved(config: TrainingConfig, **said: Any) -> Any:
 def test_each_becomes_an_experiment_that_says_where_it_is_from(name: str, said: dict[str, Any]) -> None:
     experiment = resolved(read(name), **said)
     assert experiment.assumptions[0].startswith(f"from {name} (")
-    assert any(line.startswith(f"not understood in {name}") for line in experiment.assumptions)
+    left_aside = [line for line in experiment.assumptions if line.startswith(f"not understood in {name}")]
+    assert len(left_aside) == bool(read(name).left_aside)
+
+
+AXOLOTL = "base_model: gpt2\nmicro_batch_size: 1\nnum_epochs: 3\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "known", "unknown"),
+    [
+        ("a.yml", f"{AXOLOTL}datasets: [{{path: databricks/databricks-dolly-15k}}]", "dolly-15k", ()),
+        ("a.yml", f"{AXOLOTL}datasets: [{{path: me/mine}}]", None, ("me/mine",)),
+        ("a.yml", f"{AXOLOTL}datasets: [{{path: tatsu-lab/alpaca}}, {{path: me/mine}}]", None,
+         ("tatsu-lab/alpaca", "me/mine")),
+        ("a.json", '{"per_device_train_batch_size": 1, "num_train_epochs": 1, "dataset_name": "squad"}', "squad", ()),
+        ("a.yaml", "model: resnet50\nbatch_size: 1\nopt: sgd\nsched: cosine\ndataset: torch/cifar10", "cifar10", ()),
+        ("a.yaml", "model: resnet50\nbatch_size: 1\nopt: sgd\nsched: cosine\ndataset: image_folder", None, ()),
+    ],
+)  # fmt: skip
+def test_the_data_set_is_the_configurations_or_asked_for(
+    tmp_path: Path, name: str, text: str, known: str | None, unknown: tuple[str, ...]
+) -> None:
+    config = written(tmp_path, name, text)
+    assert config.values.get("dataset") == known
+    assert config.unknown_data == unknown
+    said = ExperimentRequest(model="gpt2")
+    if unknown:
+        with pytest.raises(InputError, match=f"trains on {', '.join(unknown)}, which is not known here"):
+            completed(said, config)
+        for amount in ({"dataset": "alpaca"}, {"samples": 10.0}, {"tokens": 1e6}, {"steps": 5.0}):
+            assert completed(said._replace(**amount), config).model == "gpt2"
 
 
 def test_what_the_user_says_counts_before_the_file() -> None:

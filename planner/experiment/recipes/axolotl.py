@@ -9,6 +9,7 @@ from planner.experiment.recipes.found import (
     Found,
     Setter,
     as_text,
+    data_sets,
     four_bit_without_adapters,
     model_name,
     number,
@@ -52,6 +53,12 @@ def _quantized(found: Found, key: str, value: Any) -> None:
         found.leave(key)
 
 
+def _datasets(found: Found, key: str, value: Any) -> None:
+    """A list of data sets, each with its path on the hub or the disk."""
+    entries = value if isinstance(value, list) else [value]
+    data_sets(found, key, [as_text(found, key, one.get("path") if isinstance(one, dict) else one) for one in entries])
+
+
 def _checkpointing(found: Found, key: str, value: Any) -> None:
     if isinstance(value, str) and value.lower() not in ("true", "false"):  # 'unsloth', 'offload'
         found.leave(f"{key}: {value}")
@@ -65,6 +72,8 @@ _SETTERS: Mapping[str, Setter] = {
     "gradient_accumulation_steps": whole("grad_accum_steps"),
     "num_epochs": number("epochs"),
     "max_steps": steps,
+    "datasets": _datasets,
+    "pretraining_dataset": _datasets,
     "sequence_len": whole("seq_length"),
     "bf16": _passed,
     "fp16": _passed,

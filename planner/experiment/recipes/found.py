@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from planner.errors import InputError
+from planner.errors import InputError, UnknownNameError
+from planner.workloads.datasets import dataset
 
 Setter = Callable[["Found", str, Any], None]
 
@@ -15,7 +16,8 @@ Setter = Callable[["Found", str, Any], None]
 class Found:
     """Collects a configuration's meaning. ``values`` are fields of ``ExperimentRequest``.
 
-    ``left_aside`` are fields that may matter and were not understood, ``remarks`` what is said of understood ones.
+    ``left_aside`` are fields that may matter and were not understood, ``remarks`` what is said of understood ones,
+    ``unknown_data`` the data sets trained on of which nothing is known here.
     """
 
     def __init__(self, subject: str, folder: Path) -> None:
@@ -24,6 +26,7 @@ class Found:
         self.values: dict[str, Any] = {}
         self.left_aside: list[str] = []
         self.remarks: list[str] = []
+        self.unknown_data: list[str] = []
 
     def put(self, field: str, value: Any) -> None:
         self.values[field] = value
@@ -118,6 +121,21 @@ def as_text(found: Found, key: str, value: Any) -> str:
     if not isinstance(value, str) or len(value) > 500:
         raise found.wrong(key, value, "a text")
     return value
+
+
+def data_set(found: Found, key: str, value: Any) -> None:
+    """A data set by its name, here or on a hub ('tatsu-lab/alpaca')."""
+    data_sets(found, key, [as_text(found, key, value)])
+
+
+def data_sets(found: Found, key: str, names: Sequence[str]) -> None:
+    """The data set trained on, where it is one that is known here; a mixture is none."""
+    try:
+        (name,) = names
+        found.put("dataset", dataset(name).name)
+    except (ValueError, UnknownNameError):
+        found.unknown_data += names
+        found.leave(f"{key}: {', '.join(names)}")
 
 
 def four_bit_without_adapters(found: Found, key: str) -> None:

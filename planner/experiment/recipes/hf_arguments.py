@@ -9,6 +9,7 @@ from planner.experiment.recipes.found import (
     Found,
     Setter,
     as_bool,
+    data_set,
     four_bit_without_adapters,
     model_name,
     number,
@@ -57,6 +58,7 @@ def _evaluation(found: Found, key: str, value: Any) -> None:
 
 _SETTERS: Mapping[str, Setter] = {
     "model_name_or_path": model_name,
+    "dataset_name": data_set,
     "per_device_train_batch_size": whole("batch_size_per_gpu"),
     "gradient_accumulation_steps": whole("grad_accum_steps"),
     "num_train_epochs": number("epochs"),

@@ -17,12 +17,16 @@ _TOOLS: tuple[ModuleType, ...] = (axolotl, torchtitan, torchtune, timm_args, lig
 
 
 class TrainingConfig(NamedTuple):
-    """What a configuration says: ``values`` by field of ``ExperimentRequest``, and sentences for the assumptions."""
+    """What a configuration says: ``values`` by field of ``ExperimentRequest``, and sentences for the assumptions.
+
+    ``unknown_data`` are the data sets that it trains on and that are not known here.
+    """
 
     tool: str
     values: Mapping[str, Any]
     left_aside: tuple[str, ...]
     said: tuple[str, ...]
+    unknown_data: tuple[str, ...] = ()
 
 
 def read_training_config(name: str) -> TrainingConfig:
@@ -38,20 +42,36 @@ def read_training_config(name: str) -> TrainingConfig:
         raise InputError(f"{subject} is not recognised; known are {known}")
     found = Found(subject, path.parent)
     tool.read(content, found)
-    return TrainingConfig(tool.NAME, found.values, tuple(found.left_aside), _said(path, tool.NAME, found))
+    said = _said(path, tool.NAME, found)
+    return TrainingConfig(tool.NAME, found.values, tuple(found.left_aside), said, tuple(found.unknown_data))
 
 
 def completed(request: ExperimentRequest, config: TrainingConfig) -> ExperimentRequest:
-    """The request with the configuration's values wherever the user said nothing; what the user says counts."""
+    """The request with the configuration's values wherever the user said nothing; what the user says counts.
+
+    Raises InputError where it trains for epochs of data that is not known here.
+    """
     values = dict(config.values)
     if request.epochs is not None or request.tokens is not None or request.steps is not None:
         for length in ("epochs", "steps"):
             values.pop(length, None)
     if request.parameters is not None:
         values.pop("model", None)
+    if request.samples is not None:
+        values.pop("dataset", None)
     defaults = ExperimentRequest(model="")
     taken = {name: value for name, value in values.items() if getattr(request, name) == getattr(defaults, name)}
-    return request._replace(**taken, said=(*request.said, *config.said))
+    whole = request._replace(**taken, said=(*request.said, *config.said))
+    if config.unknown_data and not _says_how_much(whole):
+        raise InputError(
+            f"the configuration trains on {', '.join(config.unknown_data)}, which is not known here: say how much that "
+            "is with -d, --samples, --tokens or --steps"
+        )
+    return whole
+
+
+def _says_how_much(request: ExperimentRequest) -> bool:
+    return any(getattr(request, name) is not None for name in ("dataset", "samples", "tokens", "steps"))
 
 
 def _content(path: Path, subject: str) -> dict[str, Any]:

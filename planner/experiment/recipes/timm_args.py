@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from planner.experiment.recipes.found import Found, Setter, as_whole, number, optimizer, switch, text, whole
+from planner.experiment.recipes.found import (
+    Found,
+    Setter,
+    as_text,
+    as_whole,
+    data_set,
+    number,
+    optimizer,
+    switch,
+    text,
+    whole,
+)
 
 MARKS = frozenset({"model", "batch_size", "opt", "sched"})
 NAME = "timm args.yaml"
@@ -36,9 +47,18 @@ def _input_size(found: Found, key: str, value: Any) -> None:
         found.leave(f"{key}: {height} x {width}")
 
 
+def _dataset(found: Found, key: str, value: Any) -> None:
+    """A name after its loader: 'torch/cifar10', 'hfds/mnist'; a loader of a folder names none."""
+    name = as_text(found, key, value).rpartition("/")[2]
+    if name not in _LOADERS_OF_FOLDERS:
+        data_set(found, key, name)
+
+
+_LOADERS_OF_FOLDERS = ("folder", "image_folder", "image_tar", "ImageFolder", "ImageTar")
 _SETTERS: Mapping[str, Setter] = {
     "model": text("model"),
     "batch_size": whole("batch_size_per_gpu"),
+    "dataset": _dataset,
     "epochs": number("epochs"),
     "img_size": whole("image_size"),
     "input_size": _input_size,
@@ -52,6 +72,6 @@ _SETTERS: Mapping[str, Setter] = {
 # The file holds all of some 150 arguments; these change what is computed and have no place in an experiment here.
 _NAMES_THAT_MATTER = """
     aug_repeats aug_splits model_ema split_bn jsd_loss bce_loss kd_model_name naflex_loader num_classes in_chans
-    model_kwargs dataset train_num_samples
+    model_kwargs train_num_samples
 """
 _MATTERS = frozenset(_NAMES_THAT_MATTER.split())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from planner.experiment.recipes.found import Found, Setter, as_text, as_whole, optimizer, steps, switch, whole
+from planner.experiment.recipes.found import Found, Setter, as_text, as_whole, data_set, optimizer, steps, switch, whole
 
 MARKS = frozenset({"model", "training", "job"})
 NAME = "torchtitan"
@@ -68,6 +68,7 @@ _SECTIONS: Mapping[str, Mapping[str, Setter]] = {
         "global_batch_size": _global_batch,
         "seq_len": whole("seq_length"),
         "steps": steps,
+        "dataset": data_set,
         "compile": switch("compiled"),
         "mixed_precision_param": _half,
         "data_parallel_shard_degree": _shards,
@@ -87,7 +88,7 @@ _SECTIONS_WITHOUT_EFFECT = frozenset(
     ("job", "profiling", "metrics", "checkpoint", "lr_scheduler", "comm", "validation")
 )
 _NAMES_WITHOUT_EFFECT = """
-    hf_assets_path tokenizer_path dataset dataset_path warmup_steps max_norm norm_type lr eps selective_ac_option
+    hf_assets_path tokenizer_path dataset_path warmup_steps max_norm norm_type lr eps selective_ac_option
     data_parallel_replicate_degree enable_async_tensor_parallel pipeline_parallel_schedule components
 """
 _WITHOUT_EFFECT = frozenset(_NAMES_WITHOUT_EFFECT.split())

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from planner.experiment.recipes.found import Found, Setter, as_text, as_whole, number, optimizer, switch, whole
+from planner.experiment.recipes.found import (
+    Found,
+    Setter,
+    as_text,
+    as_whole,
+    data_set,
+    number,
+    optimizer,
+    switch,
+    whole,
+)
 
 MARKS = frozenset({"model", "optimizer", "batch_size", "tokenizer"})
 NAME = "torchtune"
@@ -56,12 +66,20 @@ def _tokenizer(found: Found, key: str, value: Any) -> None:
         found.put("seq_length", as_whole(found, "max_seq_len", length))
 
 
+def _dataset(found: Found, key: str, value: Any) -> None:
+    """Where it is read from, else the component that is made for it: 'torchtune.datasets.alpaca_dataset'."""
+    section = _section(found, key, value)
+    component = str(section[_COMPONENT]).rpartition(".")[2]
+    data_set(found, key, section.get("source", component.removesuffix("_dataset")))
+
+
 def _steps_per_epoch(found: Found, key: str, value: Any) -> None:
     found.leave(key)
 
 
 _SETTERS: Mapping[str, Setter] = {
     "model": _model,
+    "dataset": _dataset,
     "tokenizer": _tokenizer,
     "optimizer": _optimizer,
     "batch_size": whole("batch_size_per_gpu"),
