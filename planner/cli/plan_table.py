@@ -14,8 +14,8 @@ from planner.units import UNKNOWN, Interval, counted, format_duration, format_sp
 
 LEGEND = (
     "ev: evidence ● measured here ◕ same GPU ◑ other GPU ◔ architecture ○ specs only; "
-    "buy: o-d on demand; ?: a cost not known in full; *: hypothetical machine; †: the code must be ported; !: price old; "
-    "‡: not to be relied on, a price far below other regions' or a spot run that may take far longer"
+    "buy: o-d on demand; ?: a cost not known in full; *: hypothetical machine; †: the code must be ported; "
+    "!: price old; ‡: not to be relied on, a price far below other regions' or a spot run that may take far longer"
 )
 
 _DOUBTS = {"far_below_median", "spot_tail"}

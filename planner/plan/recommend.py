@@ -100,12 +100,8 @@ def _counted(rows: Sequence[Row], named: Named) -> str:
 def _allowed(rows: Sequence[Row], order: Iterable[int], limits: Limits, named: Named) -> Iterator[int]:
     for index in order:
         row = rows[index]
-        if _recommendable(row, named) and (not limits.given or meets(row, limits)):
+        if (not limits.given or meets(row, limits)) and not _hindrance(row, named):
             yield index
-
-
-def _recommendable(row: Row, named: Named) -> bool:
-    return not _hindrance(row, named)
 
 
 def _hindrance(row: Row, named: Named) -> str:

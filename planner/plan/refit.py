@@ -15,7 +15,7 @@ from planner.plan.candidates import Candidate
 from planner.plan.hint import flags_of
 from planner.plan.recommend import LONGEST_WAIT_S, Named, doubt_of, merit, recommend
 from planner.plan.search import ORDINARY_STACKS, Refusal, Row, rank
-from planner.plan.sentence import where_to_run
+from planner.plan.sentence import to_buy_words, where_to_run
 from planner.plan.software import lacking_software
 from planner.plan.world import Competition
 from planner.throughput.levers import ADAPTER_RANK, EIGHT_BIT_INSTEAD_OF
@@ -25,8 +25,8 @@ from pricing.offer import Offer
 
 _TENSOR_WAYS = (2, 4, 8)
 _MORE_NODES = (2, 4, 8, 16)
-_WORTH_ANOTHER_RESULT = 0.9
-"""Of the cost, waiting included, to the same result: who saves less does not change the result (assumption)."""
+_WORTH_MORE = 0.9
+"""Who saves less than a tenth, waiting included, takes no more nodes and keeps the result (assumption)."""
 
 
 class Refit(NamedTuple):
@@ -53,7 +53,7 @@ def refits(
     if not small:
         return []
     attempt = _Attempt(competition, small, now)
-    same = attempt.best_of(_same_result(experiment)) or attempt.on_more_nodes(experiment)
+    same = attempt.with_the_same_result(experiment)
     others = (
         attempt.best_of(_less_state(experiment), "optimizer state in 8 bits"),
         attempt.best_of(_adapters(experiment), "trains adapters, not the model"),
@@ -63,7 +63,7 @@ def refits(
     ways = []
     if same is not None and merit(same.row, limits) < bar:
         ways.append(same)
-        bar = _WORTH_ANOTHER_RESULT * merit(same.row, limits)
+        bar = _WORTH_MORE * merit(same.row, limits)
     ways += [one for one in others if one is not None and merit(one.row, limits) < bar]
     return sorted(ways, key=lambda one: merit(one.row, limits))
 
@@ -76,6 +76,7 @@ def refit_sentence(experiment: Experiment, refit: Refit, money: MoneyFormat) -> 
     note = f" ({refit.note})" if refit.note else ""
     row = refit.row
     taken = f"it takes {format_duration(row.time_s)} for {money(row.cost_usd)} on {where_to_run(row)}"
+    taken += to_buy_words(row, money)
     return f"with {flags}{note} {taken}"
 
 
@@ -89,21 +90,32 @@ class _Attempt(NamedTuple):
     def best_of(self, changes: Iterable[Experiment], note: str = "") -> Refit | None:
         """The change whose recommended row has the least merit; None where none makes the experiment fit in time."""
         found = [Refit(one, row, note) for one in changes if (row := self._row(one, self.small)) is not None]
-        return min(found, key=lambda one: merit(one.row, self.competition.limits), default=None)
+        return min(found, key=self._merit, default=None)
+
+    def with_the_same_result(self, experiment: Experiment) -> Refit | None:
+        """On one machine, or on several where only they hold the experiment or that clearly costs less."""
+        one, more = self.best_of(_same_result(experiment)), self.on_more_nodes(experiment)
+        if one is None or more is None:
+            return one or more
+        return more if self._merit(more) < _WORTH_MORE * self._merit(one) else one
 
     def on_more_nodes(self, experiment: Experiment) -> Refit | None:
-        """The same result on as few nodes of a rented machine as hold it, where the question leaves that open."""
+        """The same result on several nodes of a rented machine, where the question leaves their number open."""
         if not self.competition.open_nodes:
             return None
         changed = experiment._replace(zero_stage=3, grad_checkpointing=True)
+        found = []
         for count in _MORE_NODES:
             nodes = [
                 one._replace(machine=one.machine._replace(num_nodes=count)) for one in self.small if _is_rented(one)
             ]
             row = self._row(changed, nodes)
             if row is not None:
-                return Refit(changed, row, num_nodes=count)
-        return None
+                found.append(Refit(changed, row, num_nodes=count))
+        return min(found, key=self._merit, default=None)
+
+    def _merit(self, refit: Refit) -> float:
+        return merit(refit.row, self.competition.limits)
 
     def _row(self, changed: Experiment, machines: Sequence[Candidate]) -> Row | None:
         limits, knowledge = self.competition.limits, self.competition.knowledge
@@ -209,3 +221,4 @@ def _adapters(experiment: Experiment) -> Iterator[Experiment]:
         if changed != experiment:
             yield changed
         yield changed._replace(grad_checkpointing=True)
+        yield changed._replace(grad_checkpointing=True, zero_stage=3)

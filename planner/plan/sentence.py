@@ -39,14 +39,20 @@ def recommendation_sentence(row: Row, limits: Limits, now: datetime, money: Mone
     finish = later(now, time_s.p50)
     text = (
         f"Run it on {where_to_run(row)}: {format_duration(time_s.p50)} "
-        f"({format_span(time_s, format_duration)}), done {finish:%a %d %b %H:%M %Z}, "
+        f"({format_span(time_s, format_duration)}), done {_moment(finish, now)}, "
         f"for {money(cost.p50)} ({format_span(cost, money)}){_credit_words(row, money)}"
-        f"{_to_buy_words(row, money)}"
+        f"{to_buy_words(row, money)}"
     )
     return f"{text}; {_why(row, limits, money)}.{_commitment_note(row, money)}{_price_note(offer, now)}"
 
 
-def _to_buy_words(row: Row, money: MoneyFormat) -> str:
+def _moment(finish: datetime, now: datetime) -> str:
+    """With the year where it is another."""
+    year = "" if finish.year == now.year else f" {finish.year}"
+    return f"{finish:%a %d %b}{year} {finish:%H:%M %Z}"
+
+
+def to_buy_words(row: Row, money: MoneyFormat) -> str:
     """That the machine is not there yet: the cost is what a run uses up of its price, and its electricity."""
     price = row.setting.candidate.to_buy_usd
     return "" if price is None else f", once it is bought for {money(price)}"
