@@ -81,6 +81,7 @@ def _findings() -> Iterator[Finding]:
     yield from _machine()
     yield _config()
     yield from _prices()
+    yield from _granted()
     yield (
         "ok",
         "tables",
@@ -136,11 +137,22 @@ def _config() -> Finding:
     path = config_path()
     try:
         config = load_config()
-        check_providers(config, open_catalog(store=store_path()).providers())
-    except (InputError, PricingError) as error:
+    except InputError as error:
         return "FAIL", "config", str(error)
     found = f"{len(config.machines)} own machines" if path.is_file() else "none, the defaults hold"
     return "ok", "config", f"{path} ({found})"
+
+
+def _granted() -> Iterator[Finding]:
+    """Discounts and credits of providers that there are not. What else is wrong with either file has been said."""
+    try:
+        config, providers = load_config(), open_catalog(store=store_path()).providers()
+    except (InputError, PricingError):
+        return
+    try:
+        check_providers(config, providers)
+    except InputError as error:
+        yield "FAIL", "config", str(error)
 
 
 def _prices() -> Iterator[Finding]:
