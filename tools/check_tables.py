@@ -40,9 +40,10 @@ HAND_WRITTEN = (
     HandWritten(
         "planner/data/datasets.csv",
         ("name",),
-        ("samples", "validation_samples", "bytes", "tokens", "image_size", "usual_epochs"),
+        ("samples", "validation_samples", "bytes", "tokens", "image_size", "example_tokens", "usual_epochs"),
         ("source",),
     ),
+    HandWritten("planner/data/usual_epochs.csv", ("family", "dataset"), ("epochs",), ("source",)),
     HandWritten("planner/data/electricity.csv", ("country",), ("usd_per_kwh",), ("source",), ("as_of",)),
     HandWritten("planner/data/carbon.csv", ("place",), ("g_per_kwh",), ("source",), ("as_of",)),
     HandWritten("planner/data/cloud_grids.csv", ("provider", "region"), (), ("place", "source")),

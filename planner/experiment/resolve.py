@@ -6,7 +6,7 @@ from planner.errors import InputError, UnknownNameError, near_misses
 from planner.experiment.experiment import Experiment, Offload, Optimizer, Precision
 from planner.units import format_count
 from planner.workloads.catalog import load_workload
-from planner.workloads.datasets import Dataset, dataset
+from planner.workloads.datasets import Dataset, dataset, family_epochs
 from planner.workloads.resize import at_image_size, at_seq_length
 from planner.workloads.workload import Workload
 
@@ -179,7 +179,7 @@ def _work(request: ExperimentRequest, workload: Workload, assumptions: list[str]
         raise InputError(
             f"{workload.name} has no default data set; say how much to train with -d, --samples, --tokens or --steps"
         )
-    epochs = _epochs(request, data, assumptions)
+    epochs = _epochs(request, data, workload.family, assumptions)
     if request.resume_epoch >= epochs:
         raise InputError(f"--resume-epoch {request.resume_epoch:g} leaves nothing to train of {epochs:g} epochs")
     return _Work(data, per_epoch, epochs, per_epoch * (epochs - request.resume_epoch))
@@ -218,12 +218,17 @@ def _batch_of_a_step(request: ExperimentRequest, workload: Workload, assumptions
     return batch
 
 
-def _epochs(request: ExperimentRequest, data: Dataset | None, assumptions: list[str]) -> float:
+def _epochs(request: ExperimentRequest, data: Dataset | None, family: str, assumptions: list[str]) -> float:
+    """As said, as models of the family usually train on the data set, or as that one's recipe does."""
     if request.epochs is not None:
         return request.epochs
+    of_family = None if data is None else family_epochs(family, data)
+    if data is not None and of_family is not None:
+        assumptions.append(f"{of_family:g} epochs, the usual recipe of {family} on {data.name} (-e)")
+        return of_family
     if data is None or data.usual_epochs is None:
         raise InputError("say how long to train: -e EPOCHS, --tokens or --steps")
-    assumptions.append(f"{data.usual_epochs:g} epochs, the usual recipe on {data.name} (-e)")
+    assumptions.append(f"{data.usual_epochs:g} epochs, the usual recipe on {data.name}, whatever the model (-e)")
     return data.usual_epochs
 
 

@@ -11,10 +11,16 @@ from planner.experiment.experiment import Experiment
 from planner.plan.plan import Estimate
 from planner.plan.words import machine_name
 from planner.units import format_bytes
+from planner.workloads.datasets import TOKEN_STREAM
 
 # Tasks whose validation runs over whole volumes, while training sees patches of them.
 _WHOLE_VOLUMES = "volume segmentation"
 _OWN_PLACES = ("laptop", "workstation")
+_INSTRUCTIONS = "instruction tuning"
+_FINE_TUNED = ("question answering", "text classification")
+_PADDED_TIMES = 4
+"""A sequence of more times the median example's tokens is mostly padding."""
+
 # Keys of Apple's M1 and M2; measured with PyTorch 2.1 and 2.2, and with 2.8, by mlx-benchmark.
 _EARLY_APPLE = ("M1-", "M2-")
 
@@ -88,8 +94,39 @@ def _of_the_experiment(experiment: Experiment) -> Iterator[str]:
             "a script's default for many GPUs is too much for one"
         )
     yield from _enlarged(experiment)
+    yield from _padded(experiment)
+    yield from _other_task(experiment)
     if experiment.workload.task == _WHOLE_VOLUMES:
         yield "validation on whole volumes can need more memory than training on patches"
+
+
+def _padded(experiment: Experiment) -> Iterator[str]:
+    """Examples of instructions are counted as whole sequences, and are mostly far shorter."""
+    data, length = experiment.dataset, experiment.workload.seq_length
+    if data is None or length is None or data.task != _INSTRUCTIONS:
+        return
+    if data.example_tokens is not None and length <= _PADDED_TIMES * data.example_tokens:
+        return
+    known = "" if data.example_tokens is None else f" (its median has {data.example_tokens:,})"
+    yield (
+        f"each example of {data.name} is counted as a sequence of {length:,} tokens{known}: say --seq-length as your "
+        "trainer pads them, or --tokens for the sum of all where it packs them"
+    )
+
+
+def _other_task(experiment: Experiment) -> Iterator[str]:
+    """A model recorded with the head and the batch of fine-tuning, on data that models are pretrained on."""
+    data, workload = experiment.dataset, experiment.workload
+    if data is None or data.task != TOKEN_STREAM or workload.task not in _FINE_TUNED:
+        return
+    from planner.workloads.catalog import model_index
+
+    pretraining = f"{workload.name.partition('@')[0]}-pretraining"
+    known = any(model.name == pretraining for model in model_index())
+    yield (
+        f"{workload.name} is {workload.task}, with its head, its {workload.seq_length or 0:,} tokens and its batch, "
+        f"though {data.name} is for pretraining" + (f": -m {pretraining}" if known else "")
+    )
 
 
 def _enlarged(experiment: Experiment) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Data sets: how many samples, how large, what decoding costs, and the usual recipe.
 
-``datasets.csv`` holds one data set a row, with the source of its figures and the other spellings people use.
+``datasets.csv`` holds one data set a row, with the source of its figures and the other spellings people use;
+``usual_epochs.csv`` how long families of models train on one, where that is known to be otherwise.
 """
 
 import csv
@@ -11,7 +12,8 @@ from typing import NamedTuple
 from planner.errors import UnknownNameError, near_misses
 from planner.workloads.catalog import fold
 
-_TABLE = Path(__file__).parent.parent / "data" / "datasets.csv"
+_DATA = Path(__file__).parent.parent / "data"
+_TABLE = _DATA / "datasets.csv"
 
 # Of this task, a data set is a stream of tokens that training cuts into sequences; its documents are not samples.
 TOKEN_STREAM = "language modelling"
@@ -22,7 +24,8 @@ class Dataset(NamedTuple):
 
     ``samples`` counts the training split's images, questions, sentence pairs ...; documents where ``tokens`` counts
     the usual tokenizer's tokens. ``usual_epochs`` is what the source's recipe trains;
-    ``image_size`` the pixels a side of images that are all square and as large. Unknown is None.
+    ``image_size`` the pixels a side of images that are all square and as large; ``example_tokens`` the tokens of the
+    median example. Unknown is None.
     """
 
     name: str
@@ -36,6 +39,7 @@ class Dataset(NamedTuple):
     usual_epochs: float | None
     source: str
     image_size: int | None = None
+    example_tokens: int | None = None
 
     def samples_for(self, seq_length: int | None) -> float:
         """Samples of one epoch for a model of that sequence length; a corpus is cut into sequences."""
@@ -58,6 +62,15 @@ def dataset(name: str) -> Dataset:
         nearest = dict.fromkeys(known[spelling] for spelling in near_misses(fold(name), known))
         raise UnknownNameError("data set", name, list(nearest), "`gpuplanner datasets` lists them")
     return found
+
+
+def family_epochs(family: str, data: Dataset) -> float | None:
+    """Epochs that models of the family usually train on the data set; None where only its own recipe is known."""
+    with (_DATA / "usual_epochs.csv").open(encoding="utf-8", newline="") as table:
+        for row in csv.DictReader(table):
+            if (row["family"], row["dataset"]) == (family, data.name):
+                return float(row["epochs"])
+    return None
 
 
 @cache
@@ -89,4 +102,5 @@ def _dataset(row: dict[str, str]) -> Dataset:
         usual_epochs=float(row["usual_epochs"]) if row["usual_epochs"] else None,
         source=row["source"],
         image_size=int(row["image_size"]) if row["image_size"] else None,
+        example_tokens=int(row["example_tokens"]) if row["example_tokens"] else None,
     )

@@ -41,6 +41,17 @@ class TestDefaults:
         assert "8,192 in all" in assumption(experiment, "batch 256 per GPU")
         assert "--tuned" in assumption(experiment, "ordinary eager PyTorch")
 
+    @pytest.mark.parametrize(("model", "epochs", "words"), [
+        ("yolov8n", 100, "100 epochs, the usual recipe of yolo on coco (-e)"),
+        ("ssd300", 65, "65 epochs, the usual recipe of ssd on coco (-e)"),
+        ("whisper-small", 1.14, "1.14 epochs, the usual recipe of whisper on librispeech (-e)"),
+        ("faster-rcnn-r50-fpn", 12, "12 epochs, the usual recipe on coco, whatever the model (-e)"),
+    ])  # fmt: skip
+    def test_epochs_are_the_familys_where_that_is_known(self, model: str, epochs: float, words: str) -> None:
+        experiment = resolve_experiment(ExperimentRequest(model))
+        assert experiment.epochs == epochs
+        assert assumption(experiment, "epochs, ") == words
+
     def test_what_was_said_is_not_assumed(self) -> None:
         experiment = resolved(
             dataset="ImageNet-1k",

@@ -103,3 +103,26 @@ def test_small_images_on_a_model_of_large_ones_are_said_with_the_flag(model: str
 def test_images_of_the_models_size_are_not_spoken_of() -> None:
     own = resolve_experiment(ExperimentRequest("resnet18-cifar", dataset="cifar10", epochs=1))
     assert list(cautions(own, [], None)) == []
+
+
+def _of(model: str, **said: Any) -> list[str]:
+    return list(cautions(resolve_experiment(ExperimentRequest(model, **said)), (), None))
+
+
+def test_instructions_that_are_shorter_than_their_sequence_are_said_to_be() -> None:
+    (sentence,) = _of("llama-3-8b", dataset="alpaca")
+    assert "alpaca is counted as a sequence of 2,048 tokens (its median has 110)" in sentence
+    assert _of("llama-3-8b", dataset="alpaca", seq_length=256) == []
+    (unknown,) = _of("llama-3-8b", dataset="dolly", epochs=1)
+    assert "dolly-15k is counted as a sequence of 2,048 tokens: say --seq-length" in unknown
+    assert _of("llama-3-8b", dataset="fineweb", epochs=1) == []
+
+
+def test_a_fine_tuned_head_on_pretraining_data_points_to_the_model_that_is_pretrained() -> None:
+    (sentence,) = _of("bert-large", dataset="wikipedia", epochs=1)
+    assert "bert-large is question answering" in sentence
+    assert sentence.endswith("wikipedia is for pretraining: -m bert-large-pretraining")
+    (alone,) = _of("roberta-base", dataset="openwebtext", epochs=1)
+    assert alone.endswith("openwebtext is for pretraining")
+    assert _of("bert-large-pretraining") == []
+    assert _of("bert-large", dataset="squad") == []
