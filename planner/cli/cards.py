@@ -7,7 +7,6 @@ import sys
 from datetime import datetime
 from typing import Any
 
-from planner.cli.gpus import named_singly
 from planner.cli.listing import first, write_records, write_table
 from planner.cli.money import Currency, currency_of
 from planner.cli.table import Column, terminal_width, wrapped
@@ -15,7 +14,7 @@ from planner.errors import InputError, NothingFitsError, UnknownNameError
 from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.hardware.accelerator import Accelerator
-from planner.hardware.catalog import resolve
+from planner.hardware.catalog import resolve, resolve_each
 from planner.plan.buy_or_rent import Bought, Terms, cards_for, per_dollar
 from planner.plan.purchase import card_price, sold_singly
 from planner.plan.question import Question
@@ -76,7 +75,7 @@ def _named(arguments: argparse.Namespace) -> list[Accelerator]:
     try:
         devices = [resolve(" ".join(arguments.name)).accelerator]
     except UnknownNameError:
-        devices = named_singly(arguments.name)
+        devices = resolve_each(arguments.name)
         if not devices:
             raise
     for device in devices:

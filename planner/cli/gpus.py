@@ -10,7 +10,7 @@ from planner.cli.listing import add_listing_arguments, containing, first, write_
 from planner.cli.table import Column
 from planner.errors import InputError, UnknownNameError
 from planner.hardware.accelerator import GIB, Accelerator
-from planner.hardware.catalog import accelerators, resolve
+from planner.hardware.catalog import accelerators, resolve, resolve_each
 from planner.units import UNKNOWN
 from planner.values import positive, up_to, whole
 
@@ -81,26 +81,10 @@ def _found(words: list[str]) -> tuple[list[Accelerator], str | None]:
         words, devices, [f"{d.key} {d.name} {d.architecture} {d.vendor} {d.form_factor}" for d in devices]
     )
     if not matching and len(words) > 1:
-        matching = named_singly(words)
+        matching = resolve_each(words)
     if not matching and missing is not None:
         raise missing
     return matching, None
-
-
-def named_singly(words: list[str]) -> list[Accelerator]:
-    """Several names, one a word of the command line: 'RTX 4090' H100; [] where the first is none.
-
-    Raises UnknownNameError for a later one that is none.
-    """
-    devices: list[Accelerator] = []
-    for word in words:
-        try:
-            devices.append(resolve(word).accelerator)
-        except UnknownNameError:
-            if not devices:
-                return []
-            raise
-    return list(dict.fromkeys(devices))
 
 
 def _cells(device: Accelerator) -> tuple[str, ...]:

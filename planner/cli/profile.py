@@ -8,17 +8,15 @@ import math
 import signal
 import sys
 import time
-from datetime import datetime
 from pathlib import Path
 
 from planner.cli.profile_table import profile_lines
 from planner.cli.progress import ProgressBars
 from planner.errors import InputError
 from planner.experiment.resolve import ExperimentRequest, resolve_experiment
-from planner.profiler.detect import quick_look
 from planner.profiler.profile_file import clear_profile, read_document
-from planner.profiler.session import FULL_S, HOST_S, QUICK_S, SUSTAINED_S, TRAINING_S, Session, Wanted
-from planner.profiler.this_machine import cache_directory, profile_path
+from planner.profiler.session import FULL_S, HOST_S, QUICK_S, SUSTAINED_S, TRAINING_S, Wanted, open_session
+from planner.profiler.this_machine import profile_path
 from planner.values import positive, whole
 
 EXIT_INTERRUPTED = 130
@@ -114,14 +112,6 @@ def _measure(arguments: argparse.Namespace, path: Path) -> int:
     if kept is not None:
         sys.stderr.write(f"gpuplanner: {kept}\n")
     return _show(path, arguments.output)
-
-
-def open_session(path: Path) -> Session:
-    """A session of measuring on this machine, whose full look waits for the driver."""
-    local = quick_look(cache_directory(), wait_s=None)
-    session = Session(local, path, lambda: datetime.now().astimezone())
-    session.look(local)
-    return session
 
 
 def _wanted(arguments: argparse.Namespace) -> Wanted:

@@ -11,6 +11,7 @@ from pathlib import Path
 from planner.errors import InputError
 from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.hardware.profile import TrainingRun
+from planner.profiler.session import open_session
 from planner.profiler.watch import Bounds, Watched, watch
 from planner.units import UNKNOWN, format_bytes, format_rate
 
@@ -40,8 +41,6 @@ def run_watched(arguments: argparse.Namespace, path: Path) -> int:
 
 def _remember(arguments: argparse.Namespace, watched: Watched, path: Path) -> None:
     """The command's steps as a training run of the model it is said to train."""
-    from planner.cli.profile import open_session
-
     summary = watched.summary
     if summary.step_time_s is None or summary.low_s is None or summary.high_s is None:
         raise InputError("the steps of the command could not be told: see the marker in docs/profile.md")

@@ -1,6 +1,6 @@
 """The accelerators that are known, and finding one by the name a driver, a cloud or a person gives it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple, cast
 
@@ -82,6 +82,22 @@ def resolve(name: str, *, memory_gib: float | None = None) -> Resolution:
     if not candidates:
         raise UnknownNameError("accelerator", name, _suggestions(parts))
     return _narrow(name, parts, candidates, memory_gib if memory_gib is not None else parts.memory_gib)
+
+
+def resolve_each(names: Sequence[str]) -> list[Accelerator]:
+    """Each name's accelerator once, in their order; [] where the first is none, as when all are words of one name.
+
+    Raises UnknownNameError for a later one that is none.
+    """
+    devices: list[Accelerator] = []
+    for name in names:
+        try:
+            devices.append(resolve(name).accelerator)
+        except UnknownNameError:
+            if not devices:
+                return []
+            raise
+    return list(dict.fromkeys(devices))
 
 
 def _as_written(name: str, device: Accelerator) -> Resolution:

@@ -13,6 +13,13 @@ class GpuFacts(NamedTuple):
     nvlink: bool = False
 
 
+class MigSlice(NamedTuple):
+    """A part of a partitioned GPU: 'NVIDIA A100-SXM4-40GB MIG 3g.20gb' and its memory."""
+
+    name: str
+    memory_bytes: float | None
+
+
 class GpuDetail(NamedTuple):
     """What the full look asks of a GPU besides; None where the driver does not say.
 

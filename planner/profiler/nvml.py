@@ -1,21 +1,14 @@
 """NVIDIA's management library through ctypes: names, memory, power limits. No third-party package, no CUDA context."""
 
 import sys
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from planner.profiler.local_facts import GpuDetail, GpuFacts
+from planner.profiler.local_facts import GpuDetail, GpuFacts, MigSlice
 
 _LIBRARIES = {
     "win32": ("nvml.dll",),
     "linux": ("libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1"),
 }
-
-
-class MigSlice(NamedTuple):
-    """A part of a partitioned GPU: 'NVIDIA A100-SXM4-40GB MIG 3g.20gb' and its memory."""
-
-    name: str
-    memory_bytes: float | None
 
 
 class Nvml(Protocol):

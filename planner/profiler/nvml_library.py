@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from planner.profiler.local_facts import GpuDetail
-from planner.profiler.nvml import MigSlice, Nvml
+from planner.profiler.local_facts import GpuDetail, MigSlice
 
 _NAME_BYTES = 96
 _NVLINK_LINKS = 18
@@ -13,12 +12,14 @@ _MOST_SLICES = 7
 _SM_CLOCK = 1  # NVML_CLOCK_SM
 
 
-def bind(library: Any) -> Nvml | None:
+def bind(library: Any) -> NvmlLibrary | None:
     """The loaded library, initialised; None where its driver refuses."""
-    return _Library(library) if library.nvmlInit_v2() == 0 else None
+    return NvmlLibrary(library) if library.nvmlInit_v2() == 0 else None
 
 
-class _Library:
+class NvmlLibrary:
+    """The library behind the calls of ``Nvml``; what a driver is too old to know is None."""
+
     def __init__(self, library: Any) -> None:
         import ctypes
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from planner.errors import InputError, PlannerError
 from planner.hardware.profile import TrainingRun
-from planner.profiler.detect import LocalMachine
+from planner.profiler.detect import LocalMachine, quick_look
 from planner.profiler.disk import read_rate
 from planner.profiler.energy import Energy, EnergyMeter
 from planner.profiler.full_look import full_look
@@ -28,6 +28,7 @@ from planner.profiler.profile_file import (
     write_document,
 )
 from planner.profiler.rates import rates_of
+from planner.profiler.this_machine import cache_directory
 
 Progress = Callable[[str, int, int | None], None]
 """Told what is measured, how many of the measurements are done, and how many there will be."""
@@ -245,6 +246,14 @@ class Session:
         ]
         self.document["runs"] = [*kept, run._asdict()]
         self.save()
+
+
+def open_session(path: Path) -> Session:
+    """A session of measuring on this machine, whose full look waits for the driver."""
+    local = quick_look(cache_directory(), wait_s=None)
+    session = Session(local, path, lambda: datetime.now().astimezone())
+    session.look(local)
+    return session
 
 
 def share_left(windows: Sequence[Mapping[str, float]]) -> float | None:

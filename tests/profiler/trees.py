@@ -6,8 +6,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from planner.profiler.local_facts import GpuDetail
-from planner.profiler.nvml import MigSlice
+from planner.profiler.local_facts import GpuDetail, MigSlice
 
 XEON_8480 = """processor\t: 0
 vendor_id\t: GenuineIntel
