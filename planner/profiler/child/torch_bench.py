@@ -15,9 +15,10 @@ With a third number the same products are repeated for that many seconds instead
 
     {"kind": "window", "at_s": 12.0, "flops_per_s": ...}
 
-With the word 'steps' there instead, it measures what only a process without other work can: it calls itself so.
+What only a process without other work can measure is done by a second one, which it starts itself with the word
+'steps' and the time of the clock at which to end.
 
-usage: python torch_bench.py SECONDS SECONDS_PER_CASE [SUSTAINED_SECONDS | steps]
+usage: python torch_bench.py SECONDS SECONDS_PER_CASE [SUSTAINED_SECONDS]
 """
 
 from __future__ import annotations
@@ -687,15 +688,18 @@ def _on_the_processor(bench: Bench, case_s: float, end: float) -> None:
     first = _run(timer, todo, now + OPERATIONS_SHARE * (end - now))
     left = end - time.perf_counter()
     if left > 0.0:
-        subprocess.run([sys.executable, __file__, str(left), str(case_s), STEPS], check=False)
+        subprocess.run([sys.executable, __file__, str(time.time() + left), str(case_s), STEPS], check=False)
     last = _run(timer, todo[len(first) :], end)
     unsteady = [case for case, steady in zip(todo, [*first, *last], strict=False) if not steady]
     _run(timer, unsteady, min(end, time.perf_counter() + UNSTEADY_S), again=True)
 
 
-def steps(seconds: float, case_s: float) -> None:
-    """What a training process meets: memory that the system hands out anew, and whole steps of the probes, twice."""
-    end = time.perf_counter() + seconds
+def steps(until: float, case_s: float) -> None:
+    """What a training process meets: memory that the system hands out anew, and whole steps of the probes, twice.
+
+    ``until`` is a time of the clock, since importing torch takes its part of the time there is.
+    """
+    end = time.perf_counter() + until - time.time()
     bench = Bench(torch.device("cpu"), batch=8)
     _run(Timer(bench, case_s), list(_held_memory(bench)), end)
     built: list[ProbeTimer] = []
