@@ -9,6 +9,7 @@ from typing import Any
 
 from planner.cli.listing import first, write_records, write_table
 from planner.cli.money import Currency, currency_of
+from planner.cli.options import said_of_training
 from planner.cli.table import Column, terminal_width, wrapped
 from planner.errors import InputError, NothingFitsError, UnknownNameError
 from planner.experiment.experiment import Experiment
@@ -16,13 +17,17 @@ from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.catalog import resolve, resolve_each
 from planner.plan.buy_or_rent import Bought, Terms, cards_for, per_dollar
+from planner.plan.hint import fitting_flags
 from planner.plan.purchase import card_price, sold_singly
 from planner.plan.question import Question
+from planner.plan.search import ORDINARY_STACKS
 from planner.plan.sentence import short_name
 from planner.plan.world import open_world
 from planner.profiler.this_machine import find_this_machine, store_path
 from planner.units import GIB, UNKNOWN, format_bytes, format_rate
+from pricing.age import STALE_AFTER_DAYS
 
+OLD, PORTED = "!", "†"
 _PER_1000_USD = "per $1000"
 _COLUMNS = (
     Column("card", width=22, least=14),
@@ -56,16 +61,13 @@ def run_cards(arguments: argparse.Namespace) -> int:
         sys.stdout.write(f"{experiment.workload.name} · {experiment.precision} · one card\n")
         cells = [_cells(one, currency) for one in shown]
         write_table(_columns(currency), cells, len(found), "cards with a known price", arguments.output)
-        sys.stdout.write("\n".join(_notes(shown, currency, now)) + "\n")
+        sys.stdout.write("\n".join([*_what_would_fit(experiment, found), *_notes(shown, currency, now)]) + "\n")
     return 0 if any(not one.problem for one in found) else NothingFitsError.exit_code
 
 
 def _experiment(arguments: argparse.Namespace) -> Experiment:
     """One step is enough: rates do not depend on how long it trains. Raises InputError."""
-    request = ExperimentRequest(
-        model=arguments.model, batch_size_per_gpu=arguments.batch_size, precision=arguments.precision, steps=1.0
-    )
-    return resolve_experiment(request)
+    return resolve_experiment(ExperimentRequest(arguments.model, steps=1.0, **said_of_training(arguments)))
 
 
 def _named(arguments: argparse.Namespace) -> list[Accelerator]:
@@ -94,8 +96,10 @@ def _cells(one: Bought, currency: Currency) -> tuple[str, ...]:
     device, card = one.purchase.machine.accelerator, one.purchase.card
     used = card_price(device, "used")
     memory = f"{device.memory_bytes / GIB:.0f}" if device.memory_bytes is not None else UNKNOWN
+    seen = (card.as_of or UNKNOWN) + (OLD if one.price_is_old else "")
+    ported = "" if device.stack in ORDINARY_STACKS else PORTED
     front = (
-        short_name(device.name), currency.whole(card.usd), card.condition, card.as_of or UNKNOWN,
+        ported + short_name(device.name), currency.whole(card.usd), card.condition, seen,
         UNKNOWN if used is None else currency.whole(used.usd), memory,
         format_bytes(one.memory_bytes).removesuffix(" GiB"),
     )  # fmt: skip
@@ -120,10 +124,21 @@ def _per_kwh(one: Bought) -> float:
 def _notes(shown: list[Bought], currency: Currency, now: datetime) -> list[str]:
     sources = dict.fromkeys(one.purchase.card.source for one in shown)
     text = (
-        "by samples/s for a dollar of the card, best first; shop: seen in shops, launch: the price when it came out; "
-        f"samples/kWh: at the wall, host included. Prices: {'; '.join((*sources, *currency.rate(now)))}."
+        "by samples/s for a dollar of the card, best first: cards whose price was seen in shops, then those of which "
+        "only the price at launch is known, then those for which the code must be ported (†); "
+        f"{OLD}: seen more than {STALE_AFTER_DAYS} days ago; samples/kWh: at the wall, host included. "
+        f"Prices: {'; '.join((*sources, *currency.rate(now)))}."
     )
     return wrapped(text, terminal_width())
+
+
+def _what_would_fit(experiment: Experiment, found: list[Bought]) -> list[str]:
+    """The flags with which the largest of the cards would do, where all are too small."""
+    if any(not one.problem for one in found):
+        return []
+    largest = max(found, key=lambda one: one.purchase.machine.accelerator.memory_bytes or 0.0)
+    flags = fitting_flags(experiment, largest.purchase.machine)
+    return wrapped(f"{largest.purchase.name} would do with {' or '.join(flags)}.", terminal_width()) if flags else []
 
 
 def _record(one: Bought) -> dict[str, Any]:
@@ -145,6 +160,8 @@ def _record(one: Bought) -> dict[str, Any]:
         "price_usd": card.usd,
         "price_condition": card.condition,
         "price_as_of": card.as_of,
+        "price_age_days": one.price_age_days,
+        "stack": device.stack,
         "price_source": card.source,
         "used_price_usd": used.usd if used else None,
         "used_price_as_of": used.as_of if used else None,

@@ -7,12 +7,14 @@ import sys
 from typing import Any
 
 from planner.cli.listing import add_listing_arguments, containing, first, write_records, write_table
+from planner.cli.options import add_size_arguments, add_training_arguments, said_of_training
 from planner.cli.table import Column
 from planner.errors import InputError, UnknownNameError
+from planner.experiment.resolve import ExperimentRequest
 from planner.hardware.accelerator import GIB, Accelerator
 from planner.hardware.catalog import accelerators, resolve, resolve_each
 from planner.units import UNKNOWN
-from planner.values import positive, up_to, whole
+from planner.values import positive, up_to
 
 _COLUMNS = (
     Column("key", width=24),
@@ -35,11 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("which card to buy")
     group.add_argument("--for", dest="model", metavar="MODEL", help="rank cards for sale by what they train of it")
     group.add_argument("--purchase-budget", type=positive, metavar="USD", help="the most a card may cost")
-    group.add_argument("-b", "--batch-size", type=whole, metavar="N", help="samples per GPU and pass")
-    group.add_argument("--precision", metavar="NAME", help="amp (default), bf16, fp16, fp32 ...")
     group.add_argument("--country", metavar="CODE", help="electricity price of a country: DE, US-NY (default EU)")
     group.add_argument("--electricity-price", type=up_to(100), metavar="USD", help="per kWh, instead of a country's")
     group.add_argument("--currency", metavar="EUR=0.92", help="prices in another currency, at your rate per USD")
+    training = parser.add_argument_group("how MODEL is trained")
+    add_size_arguments(training)
+    add_training_arguments(training)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -50,6 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
     for flag, value in (("--purchase-budget", arguments.purchase_budget), ("--currency", arguments.currency)):
         if value is not None:
             raise InputError(f"{flag} wants to know what for: say --for MODEL, too")
+    unsaid = ExperimentRequest("")
+    if any(value != getattr(unsaid, field) for field, value in said_of_training(arguments).items()):
+        raise InputError("how a model is trained matters to the cards for one: say --for MODEL, too")
     found, assumption = _found(arguments.name)
     shown = first(found, arguments.max_rows)
     if arguments.output in ("json", "csv"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from datetime import datetime
+from typing import Any
 
 from planner.errors import InputError
 from planner.experiment.resolve import ExperimentRequest
@@ -29,7 +30,7 @@ def add_plan_arguments(
     """``formats`` is what -o takes, ``model`` the default one; without a default it must be said."""
     parser.epilog = _EPILOG
     _add_experiment(parser.add_argument_group("what is trained"), model)
-    _add_batch(parser.add_argument_group("how it is trained"))
+    add_training_arguments(parser.add_argument_group("how it is trained"))
     _add_machines(parser.add_argument_group("where"))
     _add_limits(parser.add_argument_group("what the answer must meet"))
     _add_output(parser.add_argument_group("output"), formats)
@@ -52,14 +53,19 @@ def _add_experiment(group: argparse._ArgumentGroup, model: str | None) -> None:
     group.add_argument("--samples", type=count, metavar="N", help="samples per epoch, instead of a data set")
     group.add_argument("--tokens", type=count, metavar="N", help="tokens in all, instead of epochs (300B)")
     group.add_argument("--steps", type=count, metavar="N", help="optimizer steps in all, instead of epochs")
-    group.add_argument("--img-size", type=whole, metavar="N", help="pixels a side")
-    group.add_argument("--seq-length", "--seq-len", type=whole, metavar="N", help="tokens per sequence")
+    add_size_arguments(group)
     group.add_argument("--resume-epoch", type=number, default=0.0, metavar="N", help="epochs already trained")
     group.add_argument("--tries", type=whole, default=1, metavar="N", help="runs started until one is kept (1)")
     group.add_argument("--pilot-epochs", type=number, metavar="N", help="epochs after which a try is given up")
 
 
-def _add_batch(group: argparse._ArgumentGroup) -> None:
+def add_size_arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--img-size", type=whole, metavar="N", help="pixels a side")
+    group.add_argument("--seq-length", "--seq-len", type=whole, metavar="N", help="tokens per sequence")
+
+
+def add_training_arguments(group: argparse._ArgumentGroup) -> None:
+    """How a model is trained, whichever it is and wherever it runs."""
     group.add_argument(
         "-b", "--batch-size", "--per-device-train-batch-size", type=whole, metavar="N", help="samples per GPU and pass"
     )
@@ -196,31 +202,38 @@ def _said(arguments: argparse.Namespace) -> ExperimentRequest:
         samples=arguments.samples,
         tokens=arguments.tokens,
         steps=arguments.steps,
-        batch_size_per_gpu=arguments.batch_size,
-        global_batch_size=arguments.global_batch_size,
-        grad_accum_steps=arguments.grad_accum_steps,
-        image_size=arguments.img_size,
-        seq_length=arguments.seq_length,
-        precision=arguments.precision,
-        optimizer=arguments.optimizer,
-        grad_checkpointing=arguments.grad_ckpt,
-        zero_stage=arguments.zero,
-        lora_rank=arguments.lora_rank,
-        channels_last=arguments.channels_last,
-        compiled=arguments.compile,
-        tuned=arguments.tuned,
-        workers=arguments.workers,
         resume_epoch=arguments.resume_epoch,
         parameters=arguments.params,
         flops_per_sample=arguments.flops_per_sample,
         activation_bytes=arguments.activation_bytes,
         tries=arguments.tries,
         pilot_epochs=arguments.pilot_epochs,
-        four_bit_weights=arguments.load_in_4bit,
-        tensor_parallel=arguments.tensor_parallel,
-        pipeline_parallel=arguments.pipeline_parallel,
-        offload=arguments.offload,
+        **said_of_training(arguments),
     )
+
+
+def said_of_training(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What ``add_training_arguments`` and ``add_size_arguments`` read, by field of ``ExperimentRequest``."""
+    return {
+        "batch_size_per_gpu": arguments.batch_size,
+        "global_batch_size": arguments.global_batch_size,
+        "grad_accum_steps": arguments.grad_accum_steps,
+        "image_size": arguments.img_size,
+        "seq_length": arguments.seq_length,
+        "precision": arguments.precision,
+        "optimizer": arguments.optimizer,
+        "grad_checkpointing": arguments.grad_ckpt,
+        "zero_stage": arguments.zero,
+        "lora_rank": arguments.lora_rank,
+        "channels_last": arguments.channels_last,
+        "compiled": arguments.compile,
+        "tuned": arguments.tuned,
+        "workers": arguments.workers,
+        "four_bit_weights": arguments.load_in_4bit,
+        "tensor_parallel": arguments.tensor_parallel,
+        "pipeline_parallel": arguments.pipeline_parallel,
+        "offload": arguments.offload,
+    }
 
 
 def question(arguments: argparse.Namespace, now: datetime) -> Question:

@@ -28,7 +28,7 @@ from planner.plan.purchase import (
 )
 from planner.plan.question import Question
 from planner.plan.recommend import recommend
-from planner.plan.search import Limits, Row, meets
+from planner.plan.search import ORDINARY_STACKS, Limits, Row, meets
 from planner.plan.sentence import PURCHASE_WORDS, machine_words
 from planner.plan.timeline import timeline
 from planner.plan.words import place_of_offer
@@ -225,7 +225,9 @@ def cards_for(
 ) -> list[Bought]:
     """Single cards with a known price within the budget, by samples/s for each dollar of the card.
 
-    A launch price counts as one for some years only: after them the card is no longer sold for it, if at all.
+    A launch price counts as one for some years only: after them the card is no longer sold for it, if at all. It is
+    none that a shop asks today, so that cards of which nothing else is known come after the others; and last come those
+    for which the code must be ported.
     """
     electricity = electricity_of(question, world.config)
     model = StepModel(experiment)
@@ -238,7 +240,13 @@ def cards_for(
             continue
         purchase = purchase_of(device, 1, card, terms.host_usd)
         found.append(_on_this(experiment, model, purchase, electricity, world.config.ownership, today))
-    return sorted(found, key=lambda one: (one.problem != "", -per_dollar(one)))
+    return sorted(found, key=_merit)
+
+
+def _merit(one: Bought) -> tuple[bool, bool, bool, float]:
+    """What is bought for the experiment first; the less the better."""
+    ported = one.purchase.machine.accelerator.stack not in ORDINARY_STACKS
+    return one.problem != "", ported, one.purchase.card.condition == "launch", -per_dollar(one)
 
 
 def _is_history(card: CardPrice, today: date) -> bool:

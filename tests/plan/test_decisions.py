@@ -397,8 +397,16 @@ def test_cards_for_a_sum_are_ranked_by_what_a_dollar_trains(world: World) -> Non
     found = cards_for(RESNET, Question(), Terms(purchase_budget_usd=1500), world, TODAY)
     assert found
     assert all(one.purchase.card.usd <= 1500 for one in found)
-    values = [per_dollar(one) for one in found if not one.problem]
-    assert values == sorted(values, reverse=True)
+    fitting = [one for one in found if not one.problem]
+    groups = [
+        (one.purchase.machine.accelerator.stack not in ORDINARY_STACKS, one.purchase.card.condition == "launch")
+        for one in fitting
+    ]
+    assert groups == sorted(groups), "shop prices, then those at launch, then what needs the code ported"
+    assert len(set(groups)) == 3
+    for group in set(groups):
+        values = [per_dollar(one) for one, own in zip(fitting, groups, strict=True) if own == group]
+        assert values == sorted(values, reverse=True)
     assert all(int((one.purchase.card.as_of or "0")[:4]) >= TODAY.year - 4 for one in found)
 
 
