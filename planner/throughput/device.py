@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from planner.hardware.accelerator import Accelerator
+from planner.hardware.machine import Machine
 from planner.throughput.calibration import Calibration, DeviceConstants
 from planner.throughput.precision import DevicePrecision
 
@@ -125,6 +126,19 @@ def _measured_factor(accelerator: Accelerator, constants: DeviceConstants) -> fl
         return None
     feed = peak / accelerator.sm_clock_hz / constants.best_product_kappa
     return measured / peak * (1.0 / constants.best_product_share + feed)
+
+
+def share_of_device(machine: Machine) -> float:
+    """The part of an accelerator that each device of the machine is: less than 1 for a rented fraction of a GPU."""
+    return min(machine.num_gpus, 1.0) if machine.num_gpus > 0 else 1.0
+
+
+def with_slower_products(rates: DeviceRates, share: float) -> DeviceRates:
+    """Rates with fp32 matrix products at a share of their speed."""
+    per_flop = list(rates.seconds_per_flop)
+    per_flop[MATMUL32] /= share
+    half, conv32, matmul32, vector = per_flop
+    return rates._replace(seconds_per_flop=(half, conv32, matmul32, vector))
 
 
 def device_rates(

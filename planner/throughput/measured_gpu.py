@@ -28,6 +28,7 @@ from planner.throughput.device import (
     HostSpeed,
     all_sms_hz,
     device_rates,
+    share_of_device,
     sustained,
 )
 from planner.throughput.evidence import Expectation, Here, Knowledge, shipped_knowledge, subject_of
@@ -35,7 +36,6 @@ from planner.throughput.input_pipeline import with_decode_rate
 from planner.throughput.kernels import GEMM, Variant, operation_s
 from planner.throughput.measurement import Measurement
 from planner.throughput.precision import DevicePrecision, resolve_precision
-from planner.throughput.step import share_of_device
 from planner.workloads.workload import Linear, Operation
 
 # Standard deviations of ln(measured / expected). Products: what 35 accelerators of planner/data/accelerators.csv have

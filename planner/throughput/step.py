@@ -5,28 +5,18 @@
 
 import math
 from functools import cached_property
-from typing import NamedTuple
 
 from planner.experiment.experiment import Experiment
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.machine import Machine
 from planner.throughput.batch import BatchPlan, check_batch_request, fit_by_accumulation, plan_batch
-from planner.throughput.calibration import Calibration
 from planner.throughput.collectives import NO_COMMUNICATION, Communication, communicate, exchange, model_parallel
-from planner.throughput.device import MATMUL32, DeviceRates, device_rates
-from planner.throughput.estimate import BoundBy, Scope, StepEstimate, StepParts
+from planner.throughput.device import DeviceRates, device_rates, share_of_device, with_slower_products
+from planner.throughput.estimate import Scope, StepEstimate
 from planner.throughput.evidence import Correction, Knowledge, shipped_knowledge, subject_of
-from planner.throughput.input_pipeline import InputRate, input_rate
-from planner.throughput.kernels import (
-    CONVOLUTIONS,
-    ClassTime,
-    StepWork,
-    Variant,
-    kind_of,
-    prepare,
-    time_by_class,
-    training_flops,
-)
+from planner.throughput.input_pipeline import input_rate
+from planner.throughput.kernels import ClassTime, StepWork, kind_of, prepare, time_by_class, training_flops
+from planner.throughput.lineage import MODEL_PARALLEL, ONE_PROCESS, lineage_of, software_level, variant_of
 from planner.throughput.memory import MemoryModel, available_bytes, memory_model
 from planner.throughput.model_parallel import (
     Split,
@@ -40,62 +30,19 @@ from planner.throughput.model_parallel import (
 from planner.throughput.offload import offload_problem, offload_time
 from planner.throughput.optimizer import trainable_parameters, update_work
 from planner.throughput.precision import DevicePrecision, resolve_precision
-from planner.units import Interval
+from planner.throughput.verdict import (
+    DeviceTime,
+    bound_by,
+    cannot_estimate,
+    flags_of,
+    not_above_peak,
+    parts_of,
+    refused_for_memory,
+)
 from planner.workloads.workload import Workload
 
-# Exposed communication names the step once it costs this share of it.
-_COMMUNICATION_BINDS = 0.3
-# Allocator fragments and what else uses the device decide whether the last of its memory is there.
-_TIGHT_MEMORY = 0.95
-# Lineages that split models, not only batches, over GPUs; and those whose loops feed all GPUs from one process.
-MODEL_PARALLEL = ("nemo", "jax")
-ONE_PROCESS = ("pytorch-sync",)
 # A measured batch up to this much larger than what should fit did run: the memory model is not that exact.
 _RAN_ALL_THE_SAME = 2.0
-
-
-class DeviceTime(NamedTuple):
-    """Seconds of one optimizer step on one device before communication and input; ``host_s`` is what the host adds."""
-
-    forward_s: float
-    backward_s: float
-    optimizer_s: float
-    host_s: float
-    arithmetic_s: float
-
-    @property
-    def total_s(self) -> float:
-        return self.forward_s + self.backward_s + self.optimizer_s + self.host_s
-
-
-def software_level(experiment: Experiment) -> str:
-    """'eager', 'compiled' or 'tuned': the row of the calibration's levels that the experiment asks for."""
-    if experiment.tuned:
-        return "tuned"
-    return "compiled" if experiment.compiled else "eager"
-
-
-def lineage_of(experiment: Experiment, framework: str = "pytorch") -> str:
-    """The software lineage whose offsets apply: the framework and, where it is not plain, its level."""
-    level = software_level(experiment)
-    return framework if level == "eager" else f"{framework}-{level}"
-
-
-def variant_of(experiment: Experiment, calibration: Calibration) -> Variant:
-    """Layout constants, fusion and frozen weights of the experiment. Layout matters to convolutions only.
-
-    Vendors' scripts run channels last in 2-byte arithmetic only (memory_format in the configs.yml of NVIDIA's
-    DeepLearningExamples).
-    """
-    convolutional = any(operation.op_class in CONVOLUTIONS for operation in experiment.workload.operations)
-    tuned_layout = experiment.tuned and experiment.precision not in ("fp32", "tf32", "fp32-strict")
-    channels_last = convolutional and (experiment.channels_last or tuned_layout)
-    return Variant(
-        layout=calibration.layouts["nhwc" if channels_last else "nchw"],
-        fused_bytes_factor=calibration.levels[software_level(experiment)]["fused_bytes_factor"],
-        frozen_weights=experiment.lora_rank is not None,
-        four_bit_weights=experiment.four_bit_weights,
-    )
 
 
 class StepModel:
@@ -169,20 +116,20 @@ class StepModel:
         share = share_of_device(machine)
         precision, rates = self._device(machine.accelerator, share)
         if precision is None:
-            return _cannot("unknown", f"the arithmetic rate of {machine.accelerator.name} is unknown")
+            return cannot_estimate("unknown", f"the arithmetic rate of {machine.accelerator.name} is unknown")
         if rates is None:
-            return _cannot(precision.name, f"the memory bandwidth of {machine.accelerator.name} is unknown")
+            return cannot_estimate(precision.name, f"the memory bandwidth of {machine.accelerator.name} is unknown")
         problem = split_problem(self.experiment, machine)
         problem = problem or offload_problem(self.experiment, precision, machine, self.calibration)
         if problem:
-            return _cannot(precision.name, problem)
+            return cannot_estimate(precision.name, problem)
         available = available_bytes(machine, self.calibration)
         split = split_of(self.experiment, machine)
         plan = self._plan_on(split.replicas, precision, available)
         memory = self.memory(precision, split.replicas, accumulates=plan.grad_accum_steps > 1)
         required = memory.required_bytes(plan.batch_size_per_gpu)
         if plan.problem:
-            return _does_not_fit(precision, plan, required, available)
+            return refused_for_memory(precision, plan, required, available)
         return self._estimate_fitting(machine, split, precision, rates, plan, required, available, share)
 
     def _device(self, accelerator: Accelerator, share: float) -> tuple[DevicePrecision | None, DeviceRates | None]:
@@ -196,7 +143,7 @@ class StepModel:
                     accelerator, precision, self.calibration, share, known.host, known.factors(accelerator)
                 )
                 if rates is not None and self._fp32_product_share != 1.0:
-                    rates = _with_slower_products(rates, self._fp32_product_share)
+                    rates = with_slower_products(rates, self._fp32_product_share)
             self._devices[key] = (precision, rates)
         return self._devices[key]
 
@@ -321,14 +268,14 @@ class StepModel:
         if offloaded:
             time, link = self._offloaded(machine, precision, time, link, plan)
         loading = input_rate(self.experiment, machine, self.calibration, self.knowledge.host)
-        flags = _flags(machine, precision, time, plan, link, loading, required, available)
+        flags = flags_of(machine, precision, time, plan, link, loading, required, available)
         if self.knowledge.profiled:
             flags = _without(flags, "cpu_unmeasured")
         doubts = (*flags, "several_devices") if devices > 1 else flags
         if offloaded:  # the host decides, and nobody has held the rule against measurements
             doubts = (*doubts, "host_bound")
         correction = self._correction(machine.accelerator, precision, doubts)
-        parts = _parts(time, link, loading, plan, math.exp(-correction.log_offset))
+        parts = parts_of(time, link, loading, plan, math.exp(-correction.log_offset))
         if parts.input_s > 0.0:
             flags = (*flags, "input_bound")
         step_time = correction.interval(parts.total_s)
@@ -338,7 +285,7 @@ class StepModel:
             step_time = step_time._replace(p10=min(step_time.p10, unhindered_s))
         peak = precision.peak_flops_per_s * share * devices
         if self.scope != "forward":
-            step_time = _not_above_peak(step_time, self._training_flops * plan.global_batch_size / peak)
+            step_time = not_above_peak(step_time, self._training_flops * plan.global_batch_size / peak)
         rate = step_time.inverse(plan.global_batch_size)
         return StepEstimate(
             precision=precision.name,
@@ -351,7 +298,7 @@ class StepModel:
             step_time_s=step_time,
             samples_per_s=rate,
             parts=parts,
-            bound_by=_bound_by(parts, time, offloaded=offloaded),
+            bound_by=bound_by(parts, time, offloaded=offloaded),
             mfu=self._training_flops * rate.p50 / peak,
             evidence=correction.evidence,
             flags=flags,
@@ -394,19 +341,6 @@ class StepModel:
         return self._corrections[key]
 
 
-def share_of_device(machine: Machine) -> float:
-    """The part of an accelerator that each device of the machine is: less than 1 for a rented fraction of a GPU."""
-    return min(machine.num_gpus, 1.0) if machine.num_gpus > 0 else 1.0
-
-
-def _with_slower_products(rates: DeviceRates, share: float) -> DeviceRates:
-    """Rates with fp32 matrix products at a share of their speed."""
-    per_flop = list(rates.seconds_per_flop)
-    per_flop[MATMUL32] /= share
-    half, conv32, matmul32, vector = per_flop
-    return rates._replace(seconds_per_flop=(half, conv32, matmul32, vector))
-
-
 def share_with_gradients(workload: Workload) -> float:
     """The part of forward that gradients flow through, which checkpointing runs again: frozen encoders beside the
     network that is trained have no backward, which counts twice what it belongs to."""
@@ -432,97 +366,5 @@ def _split_notes(split: Split, plan: BatchPlan) -> tuple[str, ...]:
     return (f"{split.pipeline} pipeline stages wait {idle:.0%} of {plan.grad_accum_steps} micro steps for each other",)
 
 
-def _parts(time: DeviceTime, link: Communication, loading: InputRate, plan: BatchPlan, factor: float) -> StepParts:
-    """The parts of the P50; ``factor`` is what evidence corrects of device and communication time."""
-    busy_s = (time.total_s + link.exposed_s) * factor
-    input_s = 0.0
-    if loading.samples_per_s is not None:
-        loading_s = plan.global_batch_size / loading.samples_per_s
-        input_s = loading_s if not loading.overlapped else max(loading_s - busy_s, 0.0)
-    return StepParts(
-        forward_s=time.forward_s * factor,
-        backward_s=time.backward_s * factor,
-        optimizer_s=time.optimizer_s * factor,
-        communication_s=link.exposed_s * factor,
-        input_s=input_s,
-        host_s=time.host_s * factor,
-    )
-
-
-def _bound_by(parts: StepParts, time: DeviceTime, *, offloaded: bool = False) -> BoundBy:
-    """What a faster one of would shorten the step most; an ``offloaded`` update is the host's."""
-    if parts.input_s > 0.0:  # then the loader sets the pace, and faster devices would only wait longer
-        return "input"
-    device_s = parts.forward_s + parts.backward_s + parts.optimizer_s
-    if offloaded and parts.optimizer_s > max(parts.forward_s + parts.backward_s, parts.communication_s):
-        return "host"
-    if parts.communication_s > _COMMUNICATION_BINDS * parts.total_s:
-        return "communication"
-    if parts.host_s > device_s:
-        return "host"
-    device_before = time.forward_s + time.backward_s + time.optimizer_s
-    return "compute" if time.arithmetic_s > 0.5 * device_before else "memory"
-
-
-def _flags(
-    machine: Machine,
-    precision: DevicePrecision,
-    time: DeviceTime,
-    plan: BatchPlan,
-    link: Communication,
-    loading: InputRate,
-    required: float,
-    available: float | None,
-) -> tuple[str, ...]:
-    flags = [*plan.flags, *link.flags, *loading.flags]
-    if time.host_s > 0.2 * time.total_s:
-        flags.append("host_bound")
-    if machine.accelerator.kind != "cpu" and machine.accelerator.vendor.casefold() != "nvidia":
-        flags.append("vendor_unmeasured")
-    if machine.accelerator.kind == "cpu":
-        flags.append("cpu_unmeasured")
-    if precision.note:
-        flags.append("precision_substituted")
-    if available is None:
-        flags.append("memory_unknown")
-    elif _TIGHT_MEMORY * available < required <= available:
-        flags.append("memory_tight")
-    return tuple(flags)
-
-
-def _not_above_peak(step_time: Interval, arithmetic_s: float) -> Interval:
-    """No P10 is shorter than the step's arithmetic at the device's peak, unless the P50 already is (Winograd)."""
-    if step_time.p10 >= arithmetic_s or step_time.p50 <= arithmetic_s:
-        return step_time
-    return step_time._replace(p10=arithmetic_s)
-
-
 def _without(flags: tuple[str, ...], left_out: str) -> tuple[str, ...]:
     return tuple(flag for flag in flags if flag != left_out)
-
-
-def _does_not_fit(
-    precision: DevicePrecision, plan: BatchPlan, required: float, available: float | None
-) -> StepEstimate:
-    return StepEstimate(
-        precision=precision.name,
-        batch_size_per_gpu=plan.batch_size_per_gpu,
-        grad_accum_steps=plan.grad_accum_steps,
-        global_batch_size=plan.global_batch_size,
-        fits=False,
-        memory_required_bytes=required,
-        memory_available_bytes=available,
-        step_time_s=None,
-        samples_per_s=None,
-        parts=None,
-        bound_by=None,
-        mfu=None,
-        evidence="specs_only",
-        flags=plan.flags,
-        reason=plan.problem,
-    )
-
-
-def _cannot(precision: str, reason: str) -> StepEstimate:
-    """A device whose specifications are too incomplete to estimate."""
-    return StepEstimate(precision, 0, 0, 0, False, None, None, None, None, None, None, None, "specs_only", (), reason)
