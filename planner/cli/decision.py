@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from planner.cli.money import Currency
 from planner.cli.plan_json import estimate_record
-from planner.cli.table import Column, markdown, render
+from planner.cli.table import Column, fitted, markdown, render, terminal_width
 from planner.errors import InputError
 from planner.plan.cost import in_whole
 from planner.plan.front import front
@@ -18,6 +18,7 @@ from planner.plan.words import BUY_WORDS, EVIDENCE_WORDS, gpus_words, machine_na
 from planner.units import UNKNOWN, Interval, format_bytes, format_duration, format_rate, format_span
 
 MOST_COMPARED = 6
+_WIDEST_NAME = 26
 
 
 class Shown(NamedTuple):
@@ -68,15 +69,18 @@ def decision_record(shown: Shown) -> dict[str, Any]:
 
 
 def decision_lines(shown: Shown, currency: Currency, *, as_markdown: bool, color: bool) -> list[str]:
-    """A table each; nothing where nothing was asked for."""
+    """A table each; nothing where nothing was asked for. Rows to compare that have no room beside come below."""
     lines: list[str] = []
-    for title, (columns, cells) in (
-        ("Front of time and cost, fastest first", _front_table(shown, currency)),
-        ("Side by side", _compared_table(shown, currency)),
+    width = None if as_markdown else terminal_width()
+    for title, tables in (
+        ("Front of time and cost, fastest first", [_front_table(shown, currency)]),
+        ("Side by side", _compared_tables(shown.compared, currency, width)),
     ):
-        if cells:
-            table = markdown(columns, cells) if as_markdown else render(columns, cells, color=color)
-            lines += ["", f"## {title}" if as_markdown else f"{title}:", *([""] if as_markdown else []), *table]
+        for number, (columns, cells) in enumerate(tables):
+            if cells:
+                heading = [f"## {title}", ""] if as_markdown else [f"{title}:"]
+                table = markdown(columns, cells) if as_markdown else render(columns, cells, color=color)
+                lines += ["", *(heading if number == 0 else []), *table]
     return lines
 
 
@@ -95,15 +99,40 @@ def _front_table(shown: Shown, currency: Currency) -> tuple[list[Column], list[l
     return columns, cells
 
 
-def _compared_table(shown: Shown, currency: Currency) -> tuple[list[Column], list[list[str]]]:
-    rows = shown.compared
-    columns = [Column("", width=30, least=14), *(Column(f"#{row.rank}", "right", width=26, least=10) for row in rows)]
-    if not rows:
-        return columns, []
+_Table = tuple[list[Column], list[list[str]]]
+
+
+def _compared_tables(rows: Sequence[Estimate], currency: Currency, width: int | None) -> list[_Table]:
+    """As many of the rows beside each other as ``width`` has room for without cutting a figure; None has for all."""
+    beside = len(rows)
+    while beside > 1 and width is not None:
+        tables = [_compared_table(part, currency) for part in _parts(rows, beside)]
+        if all(fitted(columns, cells, width) is not None for columns, cells in tables):
+            return tables
+        beside -= 1
+    return [_compared_table(part, currency) for part in _parts(rows, beside)]
+
+
+def _parts(rows: Sequence[Estimate], size: int) -> list[Sequence[Estimate]]:
+    return [rows[first : first + size] for first in range(0, len(rows), max(1, size))]
+
+
+def _compared_table(rows: Sequence[Estimate], currency: Currency) -> _Table:
+    """Words may be cut short, figures not."""
+    cells = _compared_cells(rows, currency)
+    figures = [line for line in cells if line[0] not in _WORDS]
+    columns = [Column("", width=max(len(line[0]) for line in cells))]
+    for place, row in enumerate(rows, start=1):
+        least = max(len(line[place]) for line in figures)
+        columns.append(Column(f"#{row.rank}", "right", width=max(_WIDEST_NAME, least), least=least))
+    return columns, cells
+
+
+def _compared_cells(rows: Sequence[Estimate], currency: Currency) -> list[list[str]]:
     cells = [[name, *(text(row) for row in rows)] for name, text in _FACTS]
     cells += _bills(rows, currency)
     cells += [[name, *(text(row) for row in rows)] for name, text in _AFTER_BILL]
-    return columns, [line for line in cells if any(cell not in (UNKNOWN, "") for cell in line[1:])]
+    return [line for line in cells if any(cell not in (UNKNOWN, "") for cell in line[1:])]
 
 
 def _bills(rows: Sequence[Estimate], currency: Currency) -> list[list[str]]:
@@ -115,10 +144,7 @@ def _bills(rows: Sequence[Estimate], currency: Currency) -> list[list[str]]:
         lines.append([title, *(_amount(bill, (name, use), currency) for bill in bills)])
     totals = [sum(amount or 0 for (_, use), amount in bill.items() if not use) for bill in bills]
     lines.append(["total", *map(currency.exact, totals)])
-    spread = [
-        format_span(row.cost_usd, currency.show) if row.cost_usd else UNKNOWN
-        for row in rows
-    ]
+    spread = [format_span(row.cost_usd, currency.show) if row.cost_usd else UNKNOWN for row in rows]
     return [*lines, ["  P10–P90", *spread]]
 
 
@@ -154,7 +180,16 @@ def _number(value: float | None, unit: str) -> str:
     return UNKNOWN if value is None else f"{value:,.3g} {unit}"
 
 
+def _stops(row: Estimate) -> str:
+    """Interruptions an hour from which on the same machine on demand is the cheaper."""
+    even = row.spot.break_even_per_hour if row.spot else None
+    return "" if not even else f"{even:,.3g}"
+
+
 _Text = Callable[[Estimate], str]
+_WORDS = ("machine", "where", "GPUs", "evidence")
+"""Facts that are words, which may be cut short."""
+
 _FACTS: tuple[tuple[str, _Text], ...] = (
     ("machine", machine_name),
     ("where", where_words),
@@ -177,10 +212,7 @@ _FACTS: tuple[tuple[str, _Text], ...] = (
 _AFTER_BILL: tuple[tuple[str, _Text], ...] = (
     ("interruptions expected", lambda row: _number(row.spot.interruptions, "") if row.spot else ""),
     ("checkpoint every", lambda row: format_duration(row.spot.checkpoint_interval_s) if row.spot else ""),
-    (
-        "on demand cheaper from",
-        lambda row: _number(row.spot.break_even_per_hour, "/h") if row.spot and row.spot.break_even_per_hour else "",
-    ),
+    ("on demand equal at stops/h", _stops),
     ("energy", lambda row: _number(row.energy_kwh, "kWh")),
     ("CO2 equivalents", lambda row: _number(row.co2_kg, "kg")),
     ("price seen", lambda row: row.price_as_of or UNKNOWN),

@@ -349,3 +349,19 @@ def test_gpus_for_a_model_takes_how_it_is_trained(run: Run) -> None:
     adapted = run(*asked, "--lora-rank", "16", "--load-in-4bit", "--grad-ckpt", "--seq-length", "512", "-o", "json")
     assert adapted.code == 0
     assert any(card["fits"] and card["memory_bytes"] < 25e9 for card in adapted.record["cards"])
+
+
+@pytest.mark.parametrize("columns", ["80", "100", "200"])
+def test_rows_side_by_side_keep_their_figures_on_any_screen(
+    run: Run, monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    out = run("estimate", *SHORT, "-n", "1", "--compare", "1,2,3,4,5,6").out.partition("Side by side:")[2]
+    assert all(len(line) <= int(columns) for line in out.splitlines())
+    spans = [line for line in out.splitlines() if line.startswith("  P10–P90")]
+    assert len(spans) > 1
+    assert "…" not in "".join(spans)
+    assert [number for line in out.splitlines() for number in re.findall(r"#(\d)", line)] == list("123456")
+    rates = re.findall(r"on demand equal at stops/h +(.+)", out)
+    assert rates
+    assert "$" not in "".join(rates)
