@@ -13,7 +13,8 @@ from planner.plan.ledger import Entry
 from planner.throughput.backtest import experiment_of, reference_of
 from planner.throughput.evidence import Expectation, Reference, shipped_knowledge
 from planner.throughput.measured import workload_of
-from planner.throughput.measurement import Measurement, Software
+from planner.throughput.measurement import Measurement
+from planner.throughput.row_software import Software
 from planner.units import Interval
 
 

@@ -12,15 +12,10 @@ from planner.errors import InputError, UnknownNameError
 from planner.experiment.experiment import Experiment
 from planner.throughput.estimate import Evidence, StepEstimate
 from planner.throughput.evidence import Knowledge, Reference, shipped_knowledge, subject_of
-from planner.throughput.measurement import (
-    RATE_COLUMNS,
-    MeasuredRow,
-    Measurement,
-    read_accelerator,
-    read_measurement,
-    states_one_gpu,
-)
+from planner.throughput.measurement import Measurement, read_accelerator, read_measurement
 from planner.throughput.precision import resolve_precision
+from planner.throughput.row_rate import RATE_COLUMNS, MeasuredRow
+from planner.throughput.row_software import states_one_gpu
 from planner.throughput.step import StepModel
 
 GROUPS = ("gpu", "family", "precision", "source", "evidence")

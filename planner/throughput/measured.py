@@ -22,8 +22,9 @@ from planner.throughput.evidence import Here, Knowledge, shipped_knowledge
 from planner.throughput.input_pipeline import with_decode_rate
 from planner.throughput.kernels import CONVOLUTIONS, kind_of
 from planner.throughput.measured_gpu import knowledge_with_gpu
-from planner.throughput.measurement import Measurement, Software
+from planner.throughput.measurement import Measurement
 from planner.throughput.optimizer import UPDATE_RULES
+from planner.throughput.row_software import Software
 from planner.workloads.catalog import load_workload
 from planner.workloads.resize import at_image_size, at_seq_length
 from planner.workloads.workload import Workload

@@ -4,7 +4,6 @@ A row is a mapping of column to text (DESIGN section 7, ``backtest``). What cann
 reason, which the backtest lists.
 """
 
-from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple, get_args
 
@@ -15,31 +14,22 @@ from planner.hardware.catalog import resolve
 from planner.hardware.interconnect import Network, default_link
 from planner.hardware.machine import Machine
 from planner.throughput.estimate import Scope
+from planner.throughput.row_rate import MeasuredRow, rate_of
+from planner.throughput.row_software import Software, precision_run, read_software
 from planner.workloads.attention import with_stored_scores
 from planner.workloads.catalog import zoo_workload
 from planner.workloads.resize import at_image_size, at_seq_length
 from planner.workloads.workload import Workload
 
-MeasuredRow = Mapping[str, str]
-
 GPUS_PER_NODE = 8
-RATE_COLUMNS = ("samples_per_s", "step_time_ms", "metric_median")
-
-
-class Software(NamedTuple):
-    """What ran the model: ``framework`` is its lineage ('pytorch', 'tensorflow' ...), then its software level.
-
-    ``update_loop`` is an optimizer that loops over tensors, ``stored_scores`` attention without a fused kernel: both as
-    PyTorch did them before 2.0. ``sharded`` is FSDP or ZeRO stage 3.
-    """
-
-    framework: str = "pytorch"
-    channels_last: bool = False
-    compiled: bool = False
-    tuned: bool = False
-    update_loop: bool = False
-    stored_scores: bool = False
-    sharded: bool = False
+_ADAPTER_METHODS = ("lora", "with adapter")
+# NVIDIA's Transformer-XL scripts train with these global batches and split what does not fit into chunks; that measured
+# rates scale to 8 GPUs at 0.99 over PCIe shows that gradients cross once in many chunks.
+_CHUNKED_GLOBAL_BATCH = {"transformer-xl-base": 256, "transformer-xl-large": 128}
+_LARGEST_BATCH_OF_VOLUMES = 8
+# Nodes of eight modules as they are usually built: DGX-1 with 4 x EDR, Azure ND A100 v4 with 8 x HDR, ND H100 v5 with
+# 8 x NDR InfiniBand (planner/data/networks.csv), bytes/s of a node.
+_USUAL_NETWORKS = {"Volta": 50e9, "Ampere": 200e9, "Hopper": 400e9, "Blackwell": 400e9}
 
 
 class Measurement(NamedTuple):
@@ -74,32 +64,14 @@ def read_measurement(row: MeasuredRow, workload: Workload | None = None) -> Meas
     return Measurement(
         workload=workload,
         machine=machine,
-        precision=_precision_run(row, accelerator),
+        precision=precision_run(row, accelerator),
         batch_size_per_gpu=batch,
-        samples_per_s=_rate(row, workload, tokens_per_sample, machine, step_batch),
+        samples_per_s=rate_of(row, workload, tokens_per_sample, machine, step_batch),
         scope=_scope(row),
         software=software,
         optimizer=_optimizer(row, workload),
         grad_accum_steps=_accumulation(workload, step_batch),
     )
-
-
-def states_one_gpu(row: MeasuredRow) -> bool:
-    """Whether a row of several GPUs has the rate of one: NVIDIA's SSD script printed that until its releases of 2022.
-
-    On 2 to 16 GPUs such rows grow by nothing, later ones by the number of GPUs.
-    """
-    version = (row.get("framework_version") or "").casefold()
-    return (
-        row.get("source") == "lambdal/deeplearning-benchmark"
-        and row.get("model") == "SSD"
-        and version.startswith((*_CUDA_10_PYTORCH, *_OLD_PYTORCH, "pytorch 1.10."))
-    )
-
-
-# NVIDIA's Transformer-XL scripts train with these global batches and split what does not fit into chunks; that measured
-# rates scale to 8 GPUs at 0.99 over PCIe shows that gradients cross once in many chunks.
-_CHUNKED_GLOBAL_BATCH = {"transformer-xl-base": 256, "transformer-xl-large": 128}
 
 
 def _accumulation(workload: Workload, step_batch: int | None) -> int:
@@ -108,116 +80,12 @@ def _accumulation(workload: Workload, step_batch: int | None) -> int:
     return 1 if recipe is None or not step_batch else max(recipe // step_batch, 1)
 
 
-_ADAPTER_METHODS = ("lora", "with adapter")
-
-
 @cache
 def read_accelerator(name: str) -> Accelerator:
     """The accelerator a row names. Raises UnknownNameError."""
     if not name.strip(" ?"):
         raise UnknownNameError("accelerator", name)
     return resolve(name).accelerator
-
-
-_PRECISIONS: dict[str, Precision] = {
-    "": "amp",
-    "mixed": "amp",
-    "mp": "amp",
-    "tf32?": "tf32",
-    "fp16?": "fp16",
-    "half": "fp16",
-    "float16": "fp16",
-    "bfloat16": "bf16",
-    "float32": "fp32",
-    "fp16(masterfp32)": "fp16",
-    "fp16(pure)": "fp16-pure",
-    "bf16-true": "bf16-pure",
-    "fp16-true": "fp16-pure",
-    "mxfp8": "fp8",
-    "fp8-cs": "fp8",
-    "fp8-mx": "fp8",
-    "fp8-cs(fp8-mx)": "fp8",
-    "fp8+bf16": "fp8",
-}
-
-
-def read_precision(text: str) -> Precision:
-    """A precision in any usual spelling: 'amp-fp16', 'amp_bf16', 'tf32?', 'fp16(master fp32)', 'Mixed (AMP/FP16)'."""
-    compact = text.casefold().replace(" ", "").replace("_", "-")
-    found = _PRECISIONS.get(compact)
-    if found is not None:
-        return found
-    if compact in get_args(Precision):
-        return compact  # type: ignore[return-value]
-    bare = compact.removeprefix("amp-").removeprefix("mixed-")
-    if bare in ("fp16", "bf16", "fp8"):
-        return bare  # type: ignore[return-value]
-    if compact.startswith(("mixed", "amp")):
-        return "amp"
-    raise InputError(f"precision {text!r} is not modelled")
-
-
-def _precision_run(row: MeasuredRow, accelerator: Accelerator) -> Precision:
-    """The row's precision; stock TensorFlow knows TF32 from release 2.4 on: before, fp32 was fp32 in every operation.
-
-    Releases 1.15 on GPUs with TF32 are NVIDIA's own builds, which use it.
-    """
-    precision = read_precision(row.get("precision", ""))
-    without_tf32 = (row.get("framework_version") or "").casefold().startswith(_TENSORFLOW_WITHOUT_TF32)
-    strict = precision == "fp32" and without_tf32 and accelerator.tf32_flops_per_s is not None
-    return "fp32-strict" if strict else precision
-
-
-_TENSORFLOW_WITHOUT_TF32 = ("tensorflow 2.0", "tensorflow 2.1", "tensorflow 2.2", "tensorflow 2.3")
-
-
-def read_software(version: str, variant: str) -> Software:
-    """Framework lineage and software level from a version and a variant such as 'nhwc' or 'XLAsynthetic'."""
-    words, changes = version.casefold(), variant.casefold()
-    before_2 = words.startswith(("pytorch 0.", "pytorch 1.", *_SYNCHRONOUS_LOOPS))
-    framework = next((name for name in _FRAMEWORKS if name in words), "pytorch")
-    if framework == "pytorch" and words.startswith(_SYNCHRONOUS_LOOPS):
-        framework = "pytorch-sync"
-    elif words.startswith(_CUDA_10_PYTORCH):
-        framework = "pytorch-cuda10"
-    elif words.startswith(_OLD_PYTORCH):
-        framework = "pytorch-old"
-    return Software(
-        framework=_FRAMEWORKS.get(framework, framework),
-        channels_last="nhwc" in changes or "channels_last" in changes or "channels-last" in changes,
-        compiled=any(mark in changes or mark in words for mark in ("xla", "dynamo", "compile", "inductor")),
-        tuned=" ngc " in f" {words} " or "nemo container" in words or "tuned" in changes,
-        update_loop=before_2,
-        sharded=any(mark in f"{words} {changes}" for mark in _SHARDED),
-        stored_scores=before_2 or "ngc" in words or framework in ("tensorflow", "mxnet"),
-    )
-
-
-# Software that spreads weights over GPUs; tensor and pipeline parallel frameworks are taken as sharded too.
-_SHARDED = ("fsdp", "zero3", "zero-3", "nemo", "maxtext")
-
-# Before CUDA 11, cuBLAS used tensor cores only where all sizes of a product are multiples of 8: a network whose are not
-# (Transformer-XL) runs at half its later speed.
-_CUDA_10_PYTORCH = tuple(f"pytorch {version}." for version in ("0", "1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6"))
-# On an A100 the same script runs a tenth to a fifth faster under 1.10 and later.
-_OLD_PYTORCH = ("pytorch 1.7.", "pytorch 1.8.", "pytorch 1.9.")
-
-# Versions under which public benchmarks waited for the device after every step, on hosts of 2018 to 2020.
-_SYNCHRONOUS_LOOPS = ("pytorch ~1.x", "pytorch (nvcr 20.10)")
-
-# Longer names first: the first one found in the version string decides.
-_FRAMEWORKS = {
-    "dglpytorch": "dgl",
-    "paddlepaddle": "paddle",
-    "tensorflow": "tensorflow",
-    "mxnet": "mxnet",
-    "composer": "llm-foundry",
-    "nemo": "nemo",
-    "maxtext": "jax",
-    "jax": "jax",
-    "torch7": "torch7",
-    "mlx": "mlx",
-}
 
 
 def _workload(row: MeasuredRow, software: Software) -> tuple[Workload, float | None]:
@@ -241,9 +109,6 @@ def _model_meant(row: MeasuredRow) -> str:
         batch = (row.get("batch_per_gpu") or "").strip()
         return "nnunet-3d" if batch.isdecimal() and int(batch) <= _LARGEST_BATCH_OF_VOLUMES else "nnunet-2d"
     return name
-
-
-_LARGEST_BATCH_OF_VOLUMES = 8
 
 
 @cache
@@ -307,11 +172,6 @@ def _machine(row: MeasuredRow, accelerator: Accelerator) -> Machine:
     return Machine(accelerator.name, accelerator, per_node, nodes, link=link, network=network)
 
 
-# Nodes of eight modules as they are usually built: DGX-1 with 4 x EDR, Azure ND A100 v4 with 8 x HDR, ND H100 v5 with
-# 8 x NDR InfiniBand (planner/data/networks.csv), bytes/s of a node.
-_USUAL_NETWORKS = {"Volta": 50e9, "Ampere": 200e9, "Hopper": 400e9, "Blackwell": 400e9}
-
-
 def _usual_network(accelerator: Accelerator) -> Network | None:
     """The network of published runs on several nodes, which rows do not name; None for other than modules."""
     bandwidth = _USUAL_NETWORKS.get(accelerator.architecture)
@@ -338,82 +198,6 @@ def _batch(row: MeasuredRow) -> int | None:
     if batch < 1:
         raise InputError(f"batch_per_gpu must be at least 1, not {text}")
     return batch
-
-
-def _rate(
-    row: MeasuredRow, workload: Workload, tokens_per_sample: float | None, machine: Machine, step_batch: int | None
-) -> float:
-    """Samples/s of the whole job from whichever of the three columns the row has."""
-    stated = _number(row, "samples_per_s")
-    if (row.get("metric_unit") or "").strip().endswith("?"):
-        raise InputError(f"what {row['metric_unit']!r} counts is not known")
-    if stated is not None:
-        return stated
-    milliseconds = _number(row, "step_time_ms")
-    if milliseconds is not None and step_batch is not None:
-        return step_batch / milliseconds * 1e3
-    value, unit = _number(row, "metric_median"), (row.get("metric_unit") or "").strip().casefold()
-    if value is None or not unit:
-        raise InputError("the row states no rate: samples_per_s, step_time_ms or metric_median with metric_unit")
-    if unit.endswith(("/gpu", "/chip")):
-        unit, value = unit.rsplit("/", 1)[0], value * machine.devices
-    if unit in _SECONDS_PER_STEP_UNIT:
-        if step_batch is None:
-            raise InputError(f"{unit} without a batch size")
-        return step_batch / (value * _SECONDS_PER_STEP_UNIT[unit])
-    rate = value * _samples_per_unit(unit, workload, tokens_per_sample)
-    if unit in _TOKEN_UNITS and step_batch is not None and step_batch / rate > _LONGEST_MICRO_STEP_S:
-        raise InputError(f"{value:g} {unit} would make one step take {step_batch / rate:.0f} s: another unit is meant")
-    return rate
-
-
-_SAMPLES_PER_UNIT = {
-    "images/s": 1.0,
-    "img/s": 1.0,
-    "sequences/s": 1.0,
-    "seq/s": 1.0,
-    "samples/s": 1.0,
-    "items/s": 1.0,
-    "molecules/s": 1.0,
-    "molecules/ms": 1e3,
-}
-_SECONDS_PER_STEP_UNIT = {
-    "ms/iter": 1e-3,
-    "ms/step": 1e-3,
-    "ms": 1e-3,
-    "s/iter": 1.0,
-    "s/step": 1.0,
-    "time 1k iterations (min)": 0.06,
-}
-# Token rates are also published in thousands and in sequences: a step of a minute gives that away.
-_LONGEST_MICRO_STEP_S = 60.0
-_TOKEN_UNITS = ("tokens/s", "tok/s", "tokens/s(src+tgt)", "tokens/s (src+tgt)")
-
-
-def _samples_per_unit(unit: str, workload: Workload, tokens_per_sample: float | None) -> float:
-    """Factor from the row's unit to samples/s. Raises InputError for units the model cannot be compared with."""
-    if unit in _SAMPLES_PER_UNIT:
-        return _SAMPLES_PER_UNIT[unit]
-    if unit in _TOKEN_UNITS:
-        if tokens_per_sample is None:
-            raise InputError(f"tokens/s without a sequence length, and {workload.name} has none either")
-        return 1.0 / tokens_per_sample
-    if unit == "model tflop/s":
-        return 1e12 / workload.training_flops_per_sample
-    raise InputError(f"the unit {unit!r} is not one of samples, tokens or time per step")
-
-
-def _number(row: MeasuredRow, column: str) -> float | None:
-    text = (row.get(column) or "").strip()
-    if not text:
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        raise InputError(f"{column} {text!r} is not a number") from None
-    if not 0.0 < value < 1e15:
-        raise InputError(f"{column} must be greater than 0, not {text}")
-    return value
 
 
 def _scope(row: MeasuredRow) -> Scope:

@@ -9,7 +9,8 @@ from planner.hardware.presets import machine_from_spec
 from planner.hardware.selection import resolve_count
 from planner.throughput.backtest import reference_of
 from planner.throughput.evidence import Expectation, Knowledge, shipped_knowledge
-from planner.throughput.measurement import Measurement, Software
+from planner.throughput.measurement import Measurement
+from planner.throughput.row_software import Software
 
 FORM = "write GPU[:COUNT]=SAMPLES_PER_S[,PRECISION][,bBATCH], such as 'RTX 3090=812' or 'A100:8=9800,fp32,b128'"
 _MAX_BATCH = 1 << 24

@@ -10,9 +10,8 @@ from planner.throughput.measurement import (
     read_accelerator,
     read_input,
     read_measurement,
-    read_precision,
-    read_software,
 )
+from planner.throughput.row_software import read_precision, read_software
 
 ROW = {
     "model": "resnet50",

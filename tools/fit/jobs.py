@@ -16,8 +16,9 @@ from planner.throughput.calibration import Calibration
 from planner.throughput.evidence import EFFECT_KINDS, Knowledge, subject_of
 from planner.throughput.kernels import kind_of
 from planner.throughput.lineage import lineage_of
-from planner.throughput.measurement import MeasuredRow, read_measurement
+from planner.throughput.measurement import read_measurement
 from planner.throughput.precision import resolve_precision
+from planner.throughput.row_rate import MeasuredRow
 
 SOURCES = ("mosaicml/llm-foundry", "NVIDIA-NeMo/Megatron-Bridge", "pytorch/torchtitan", "AI-Hypercomputer/maxtext")
 # A job farther off than this factor states another unit or another model than it ran.

@@ -8,9 +8,10 @@ from typing import NamedTuple
 from planner.errors import InputError
 from planner.throughput.backtest import experiment_of
 from planner.throughput.calibration import Calibration
-from planner.throughput.measurement import MeasuredRow, read_measurement
+from planner.throughput.measurement import read_measurement
 from planner.throughput.memory import available_bytes, memory_model
 from planner.throughput.precision import resolve_precision
+from planner.throughput.row_rate import MeasuredRow
 from tools.fit.rows import TIMM, unfaithful
 
 # The batches timm's benchmark script tried in turn, as they occur in its tables.

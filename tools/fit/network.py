@@ -20,8 +20,9 @@ from planner.hardware.machine import Machine
 from planner.throughput.backtest import experiment_of
 from planner.throughput.calibration import Calibration
 from planner.throughput.collectives import communicate
-from planner.throughput.measurement import Measurement, Software, find_workload
+from planner.throughput.measurement import Measurement, find_workload
 from planner.throughput.precision import DevicePrecision, resolve_precision
+from planner.throughput.row_software import Software
 from planner.workloads.workload import Workload
 
 SOURCE = "Sia/Pollux profiles (SOSP23)"

@@ -8,8 +8,9 @@ from statistics import median
 from planner.errors import InputError
 from planner.throughput.backtest import experiment_of
 from planner.throughput.lineage import lineage_of
-from planner.throughput.measurement import MeasuredRow, Measurement, read_measurement
+from planner.throughput.measurement import Measurement, read_measurement
 from planner.throughput.precision import resolve_precision
+from planner.throughput.row_rate import MeasuredRow
 from tools.fit.scaling import Pair
 
 _SAME = ("source", "model", "gpu", "precision", "framework_version", "batch_per_gpu")

@@ -16,9 +16,10 @@ from planner.throughput.calibration import Calibration
 from planner.throughput.device import architecture_group, device_rates
 from planner.throughput.evidence import EFFECT_KINDS, Knowledge, subject_of
 from planner.throughput.kernels import FUSABLE, kind_of, operations_in
-from planner.throughput.measurement import MeasuredRow, Measurement, read_measurement
+from planner.throughput.measurement import Measurement, read_measurement
 from planner.throughput.optimizer import update_work
 from planner.throughput.precision import DevicePrecision, resolve_precision
+from planner.throughput.row_rate import MeasuredRow
 from planner.throughput.step import StepModel
 from planner.workloads.record import parse_record
 from planner.workloads.workload import Operation, Workload

@@ -16,7 +16,8 @@ from typing import NamedTuple
 from planner.errors import InputError
 from planner.hardware.machine import Machine
 from planner.hardware.presets import machine_from_spec
-from planner.throughput.measurement import find_workload, read_precision
+from planner.throughput.measurement import find_workload
+from planner.throughput.row_software import read_precision
 from planner.workloads.workload import Workload
 from tools.published.mlperf_counts import Counts, counts_of
 
