@@ -1,7 +1,5 @@
 """``gpuplanner explain``: what the time on one machine is made of, and what would change it."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -4,8 +4,6 @@ RAPL counts microjoules of a processor's package and wraps at ``max_energy_range
 only root read it. A machine without readable counters has no energy to report: unknown, never 0.
 """
 
-from __future__ import annotations
-
 import glob
 from collections.abc import Callable
 from functools import partial
