@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
 
 LEVERS_AFTER_S = COMPLETE_AFTER_S = 0.15
 """The cursor, or the form, must rest that long before levers are looked for and the last rows are written."""
+
+RESTYLED_AT_ONCE = 12
+"""Widgets whose styles are worked out in one turn of the loop: Plan has about forty."""
 
 
 @dataclass
@@ -392,6 +396,20 @@ class PlannerApp(App[None]):
 
     def action_other_theme(self) -> None:
         self.theme = "planner-light" if self.theme == "planner-dark" else "planner-dark"
+
+    def refresh_css(self, animate: bool = True) -> None:
+        """What Textual does when the theme changes, but some widgets at a time: all at once hold up the keys."""
+        self.stylesheet.set_variables(self.get_css_variables())
+        self.stylesheet.reparse()
+        self.call_later(self._restyle, animate)
+
+    async def _restyle(self, animate: bool) -> None:
+        nodes = [self, *(node for screen in self.screen_stack for node in screen.walk_children(with_self=True))]
+        with self.batch_update():
+            for first in range(0, len(nodes), RESTYLED_AT_ONCE):
+                self.stylesheet.update_nodes(nodes[first : first + RESTYLED_AT_ONCE], animate=animate)
+                await asyncio.sleep(0)
+            self.screen.refresh(layout=True)
 
     def watch_theme(self, theme: str) -> None:
         if theme in PALETTES and self.is_running:

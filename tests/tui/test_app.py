@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from textual.widgets import DataTable, Input
 
 from planner.tui.panes import PANES
@@ -10,6 +11,7 @@ from planner.tui.screens.machine import MachineScreen
 from planner.tui.screens.prices import PricesScreen
 from planner.tui.screens.why import LeverTable, WhyScreen
 from planner.tui.settings import Settings, load_settings
+from planner.tui.theme import LIGHT
 from planner.tui.widgets.answer_pane import AnswerPane
 from planner.tui.widgets.bars import TitleBar
 from planner.tui.widgets.field import FieldInput
@@ -304,3 +306,29 @@ async def test_keys_that_come_faster_than_they_are_heard(open_app: Open) -> None
             entry.value += letter
         await settled(app, pilot)
         assert core.asked[-1][0] == {"model": "bert-large"}
+
+
+async def test_another_theme_reaches_every_pane_also_those_under_a_tab(open_app: Open) -> None:
+    async with open_app() as (app, pilot):
+        await pilot.press("4")
+        await settled(app, pilot)
+        await pilot.press("ctrl+t")
+        await settled(app, pilot)
+        for screen in app.screen_stack:
+            panes = screen.query(".pane")
+            assert panes
+            assert {pane.styles.background.hex.lower() for pane in panes} == {LIGHT.surface}
+
+
+async def test_a_dialog_that_closes_leaves_the_rows_as_they_are(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_app() as (app, pilot):
+        shown: list[object] = []
+        monkeypatch.setattr(PlanTable, "show", lambda *args: shown.append(args))
+        await pilot.press("a", "escape", "2", "1")
+        await settled(app, pilot)
+        assert shown == []
+        await pilot.press("s")
+        await settled(app, pilot)
+        assert shown

@@ -51,6 +51,10 @@ class PlanScreen(PlannerScreen):
     PANE_COMMANDS = PLAN
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(PLAN)]
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._shown: tuple[Ranked, tuple[object, ...]] | None = None
+
     def compose_body(self) -> Iterator[Widget]:
         with Horizontal(id="body"):
             yield ExperimentForm(self.planner.values, self._leave_form)
@@ -114,9 +118,15 @@ class PlanScreen(PlannerScreen):
         form.paint(palette)
         form.mark_invalid(self.planner.problem_field)
         self.query_one(AnswerPane).show(ranked, self.planner.problem, palette, in_form=self.planner.problem_in_form)
-        if ranked is not None:
+        if ranked is not None and not self._shows(ranked):
             self._show_rows(ranked)
         self.paint_bars()
+
+    def _shows(self, ranked: Ranked) -> bool:
+        """Whether the rows are there as they are wanted: most often it is a dialog that has closed."""
+        how = (self.planner.order, self.planner.palette, self.app.size)
+        before, self._shown = self._shown, (ranked, how)
+        return before is not None and before[0] is ranked and before[1] == how
 
     def _show_rows(self, ranked: Ranked) -> None:
         plan, limits, order = ranked.plan, ranked.question.limits, self.planner.order
@@ -226,7 +236,8 @@ class PlanScreen(PlannerScreen):
 
     def action_form(self) -> None:
         form = self.query_one(ExperimentForm)
-        form.add_class("-open")
+        if not form.display:  # a class that nothing looks at would cost as much as one that opens it
+            form.add_class("-open")
         form.focus_first()
 
     def action_filter(self) -> None:
@@ -282,6 +293,7 @@ class PlanScreen(PlannerScreen):
 
     def action_recommended(self) -> None:
         self.planner.cursor_moved = False
+        self._shown = None
         self.refresh_content()
 
     def action_only(self, place: str) -> None:
