@@ -9,7 +9,7 @@ from planner.cli.html_chart import NARROW, WIDE, chart_svg, near_and_far, time_o
 from planner.cli.money import Currency
 from planner.experiment.resolve import describe
 from planner.plan.plan import CostPart, Estimate, Plan
-from planner.plan.words import BUY_WORDS, EVIDENCE_WORDS, gpus_words, machine_name, where_words
+from planner.plan.words import BUY_WORDS, EVIDENCE_WORDS, gpus_words, machine_name, price_mark, where_words
 from planner.units import UNKNOWN, Interval, counted, format_duration, format_span
 
 _MARKS = (
@@ -194,7 +194,7 @@ def _finish(row: Estimate, _: Currency) -> str:
 def _hourly(row: Estimate, currency: Currency) -> str:
     if row.usd_per_hour is None:
         return UNKNOWN
-    return escape(currency.show(row.usd_per_hour)) + ("!" if "price_stale" in row.flags else "")
+    return escape(currency.show(row.usd_per_hour)) + price_mark(row)
 
 
 _CELLS = (

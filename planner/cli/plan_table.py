@@ -9,7 +9,7 @@ from planner.cli.table import Column, Style, fitted, markdown, render, styled, t
 from planner.experiment.resolve import describe
 from planner.plan.cost import CREDITS
 from planner.plan.plan import Estimate, Plan
-from planner.plan.words import BINDS_WORDS, BUY_WORDS, EVIDENCE_MARKS, gpus_words, machine_name, where_words
+from planner.plan.words import BINDS_WORDS, BUY_WORDS, EVIDENCE_MARKS, gpus_words, machine_name, price_mark, where_words
 from planner.units import UNKNOWN, Interval, counted, format_duration, format_span
 
 LEGEND = (
@@ -17,9 +17,6 @@ LEGEND = (
     "buy: o-d on demand; ?: a cost not known in full; *: hypothetical machine; †: the code must be ported; "
     "!: price old; ‡: not to be relied on, a price far below other regions' or a spot run that may take far longer"
 )
-
-_DOUBTS = {"far_below_median", "spot_tail"}
-"""Flags of rows that are never recommended for what they would cost."""
 
 _MAX_REASONS = 4
 
@@ -54,8 +51,7 @@ def _cost(row: Estimate, currency: Currency) -> str:
 def _hourly(row: Estimate, currency: Currency) -> str:
     if row.usd_per_hour is None:
         return UNKNOWN
-    mark = "‡" if _DOUBTS & set(row.flags) else "!" if "price_stale" in row.flags else ""
-    return f"{row.usd_per_hour * currency.per_usd:.2f}{mark}"
+    return f"{row.usd_per_hour * currency.per_usd:.2f}{price_mark(row)}"
 
 
 def _finish(row: Estimate, _: Currency) -> str:

@@ -31,6 +31,15 @@ EVIDENCE_WORDS = {
 }
 
 
+_DOUBTS = frozenset({"far_below_median", "spot_tail"})
+"""Flags of rows that are never recommended, for a price or a spot run that is not to be relied on."""
+
+
+def price_mark(row: Estimate) -> str:
+    """'‡' after an hourly price that is not to be relied on, '!' after one that is old, else ''."""
+    return "‡" if _DOUBTS & set(row.flags) else "!" if "price_stale" in row.flags else ""
+
+
 def machine_name(row: Estimate) -> str:
     """'this machine', 'p5.48xlarge', '*DGX H100' that nobody owns yet, '†tpu-v5p-8' that needs the code ported."""
     if row.is_this_machine:

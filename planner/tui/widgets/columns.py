@@ -8,7 +8,7 @@ from rich.text import Text
 
 from planner.plan.plan import Estimate
 from planner.plan.search import Limits
-from planner.plan.words import BINDS_WORDS, BUY_WORDS, EVIDENCE_MARKS, gpus_words, machine_name, where_words
+from planner.plan.words import BINDS_WORDS, BUY_WORDS, EVIDENCE_MARKS, gpus_words, machine_name, price_mark, where_words
 from planner.tui.amounts import percent
 from planner.tui.arrange import missed_by, misses
 from planner.tui.clock import moment
@@ -126,7 +126,7 @@ def _hourly(row: Estimate, view: View, width: int) -> Text:
         return Text(UNKNOWN, style=view.palette.faint)
     hourly = row.usd_per_hour
     text = Text(f"{hourly:.2f}" if hourly < 1000 else f"{hourly:,.0f}", style=view.ink(row, view.palette.text))
-    return text.append("!" if "price_stale" in row.flags else " ", style=view.palette.warn)
+    return text.append(price_mark(row) or " ", style=view.palette.warn)
 
 
 def _buy(row: Estimate, view: View, width: int) -> Text:
