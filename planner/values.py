@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 
 from planner.errors import InputError
 from planner.units import parse_count
+
+_GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
+_DOLLARS = re.compile(r"\s*(US)?\$?\s*(?P<amount>[^$]*?)\s*(\$|USD)?\s*", re.IGNORECASE)
 
 
 def whole(text: str) -> int:
@@ -18,9 +22,9 @@ def whole(text: str) -> int:
 
 
 def number(text: str) -> float:
-    """A finite number."""
+    """A finite number; thousands may be set apart by commas ('1,000')."""
     try:
-        value = float(text)
+        value = float(text.replace(",", "") if _GROUPED.fullmatch(text.strip()) else text)
     except ValueError:
         raise InputError(f"expected a number, not {text!r}") from None
     if not math.isfinite(value):
@@ -41,6 +45,19 @@ def not_negative(text: str) -> float:
     if value < 0:
         raise InputError(f"expected 0 or a positive number, not {text!r}")
     return value
+
+
+def usd(read: Callable[[str], float]) -> Callable[[str], float]:
+    """A reader of dollars as people write them: '60', '$60', '1,000 USD'; ``read`` checks the number."""
+
+    def amount(text: str) -> float:
+        found = _DOLLARS.fullmatch(text)
+        try:
+            return read(found["amount"] if found else text)
+        except InputError as error:
+            raise InputError(f"{error}: an amount in US dollars, such as 60 or 1,000") from None
+
+    return amount
 
 
 def up_to(most: float) -> Callable[[str], float]:

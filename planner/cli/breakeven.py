@@ -31,7 +31,7 @@ from planner.plan.buy_or_rent import (
 )
 from planner.plan.buying_words import money_plot, months_words, verdict
 from planner.units import UNKNOWN, format_duration, format_rate
-from planner.values import positive
+from planner.values import positive, usd
 from pricing.age import STALE_AFTER_DAYS
 
 HOURS_PER_WEEK = 168.0
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--card-price", action="append", default=[], metavar="CARD=USD", help="your price: 'RTX 4090=1900' (repeatable)"
     )
-    group.add_argument("--host-price", type=positive, metavar="USD", help="the machine around the cards")
+    group.add_argument("--host-price", type=usd(positive), metavar="USD", help="the machine around the cards")
 
 
 def run(arguments: argparse.Namespace) -> int:

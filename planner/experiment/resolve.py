@@ -79,6 +79,9 @@ def resolve_experiment(request: ExperimentRequest) -> Experiment:
     assumptions = [*request.said, *_record_assumptions(workload)]
     _check_kind(request, workload)
     work = _work(request, workload, assumptions)
+    left = work.epochs - request.resume_epoch
+    if request.pilot_epochs is not None and request.pilot_epochs > left:
+        raise InputError(f"--pilot-epochs {request.pilot_epochs:g} is longer than the run, which is {left:.3g} epochs")
     precision = _choice("precision", request.precision, PRECISIONS)
     if precision is None:
         precision = "amp"

@@ -35,6 +35,7 @@ from planner.plan.words import place_of_offer
 from planner.plan.world import World, electricity_of, own_terms
 from planner.throughput.step import StepModel
 from planner.units import SECONDS_PER_HOUR, Interval
+from planner.values import positive, usd
 from pricing.age import STALE_AFTER_DAYS, age_days
 
 DEFAULT_PURCHASES = ("RTX 4090", "RTX 5090", "used RTX 3090", "4x RTX A6000")
@@ -277,12 +278,12 @@ def _own_prices(texts: Sequence[str]) -> dict[tuple[bool, str], float]:
     for text in texts:
         name, equals, amount = text.rpartition("=")
         try:
-            usd = float(amount)
-        except ValueError:
-            usd = 0.0
-        if not equals or not 0 < usd < 1e7:
+            price = usd(positive)(amount)
+        except InputError:
+            price = 0.0
+        if not equals or not 0 < price < 1e7:
             raise InputError(f"--card-price wants a card and USD, such as 'RTX 4090=1900', not {text!r}")
-        prices[_card_key(name)] = usd
+        prices[_card_key(name)] = price
     return prices
 
 

@@ -11,7 +11,7 @@ from planner.experiment.resolve import ExperimentRequest
 from planner.plan.deadline import parse_deadline
 from planner.plan.question import Question
 from planner.plan.search import Limits, Sort
-from planner.values import count, not_negative, number, positive, whole
+from planner.values import count, not_negative, number, positive, usd, whole
 from planner.workloads.catalog import find_model
 
 Values = Mapping[str, str]
@@ -152,13 +152,13 @@ def question(values: Values, now: datetime, sort: Sort = "value") -> Question:
         num_nodes=nodes,
         regions=_words(values, "region"),
         purchases=_purchases(values),
-        max_price_usd_per_hour=_parsed(values, "max_price", positive),
+        max_price_usd_per_hour=_parsed(values, "max_price", usd(positive)),
         country=_text(values, "country"),
         measured=_words(values, "measured", ";"),
-        hour_value_usd=_parsed(values, "hour_value", not_negative),
+        hour_value_usd=_parsed(values, "hour_value", usd(not_negative)),
         limits=Limits(
             deadline=_parsed(values, "deadline", lambda text: parse_deadline(text, now)),
-            budget_usd=_parsed(values, "budget", positive),
+            budget_usd=_parsed(values, "budget", usd(positive)),
             confidence=_confidence(values),
             sort=sort,
         ),

@@ -61,7 +61,8 @@ def names_a_file(name: str) -> bool:
     """Whether ``name`` is a path to a model rather than a name in the zoo.
 
     It is where it ends as model files do or is written as a path (``./hf``, ``/etc``), there or not. 'a/b' may be a
-    publisher's name too: it is a path where a config.json is in it. A bare name is the zoo's, else one of this folder.
+    publisher's name too: it is a path where a config.json is in it. A bare name is the zoo's, else one of this folder:
+    a folder without a config.json is refused as one, not taken for a misspelt model.
     """
     if name.lower().endswith((".json", ".onnx", ".py")):
         return True
@@ -71,7 +72,8 @@ def names_a_file(name: str) -> bool:
         return True
     if os.path.isfile(os.path.join(name, MODEL_CONFIG)):
         return "/" in name or os.sep in name or not _is_known(name)
-    return "." in name and os.path.isfile(name) and not _is_known(name)
+    is_here = os.path.isdir(name) or ("." in name and os.path.isfile(name))
+    return is_here and not _is_known(name)
 
 
 def _is_known(name: str) -> bool:

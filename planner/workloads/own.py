@@ -43,5 +43,5 @@ def _config_in(path: Path) -> Path:
             "a config.json or its folder, or a .onnx"
         )
     if not (path / MODEL_CONFIG).is_file():
-        raise InputError(f"there is no {MODEL_CONFIG} in the folder {str(path)!r}")
+        raise InputError(f"{str(path)!r} is a folder without a {MODEL_CONFIG}, and no model of that name is known")
     return path / MODEL_CONFIG

@@ -54,6 +54,7 @@ def test_breakeven_gives_the_same_in_json_and_csv(run: Run) -> None:
         (("--buy", " , "), "--buy wants one or more cards"),
         (("--hours-per-week", "200"), "at most 168"),
         (("--card-price", "RTX 4090"), "--card-price wants a card and USD"),
+        (("--budget", "€60"), "an amount in US dollars, such as 60 or 1,000"),
         (("--hours-per-week", "10", "--runs-per-month", "5"), "both say how much work there is"),
     ],
 )

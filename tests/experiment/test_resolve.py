@@ -235,6 +235,8 @@ class TestRefusals:
             ({"epochs": 1.0, "steps": 10.0}, "--epochs and --steps contradict"),
             ({"tokens": 1e9, "steps": 10.0}, "--tokens and --steps contradict"),
             ({"dataset": "imagenet", "samples": 10.0}, "--dataset and --samples contradict"),
+            ({"epochs": 90.0, "tries": 2, "pilot_epochs": 500.0}, "--pilot-epochs 500 is longer than the run"),
+            ({"steps": 10.0, "tries": 2, "pilot_epochs": 1.0}, "--pilot-epochs 1 is longer than the run"),
             ({"resume_epoch": 3.0}, "--resume-epoch needs --epochs"),
             ({"batch_size_per_gpu": 48, "global_batch_size": 100}, "100 is not a multiple of --batch-size 48$"),
             (

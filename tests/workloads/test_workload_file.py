@@ -193,7 +193,8 @@ class TestPaths:
         ("name", "words"),
         [
             ("./nothere", "there is no file or folder 'nothere'"),
-            ("./emptydir", "there is no config.json in the folder 'emptydir'"),
+            ("./emptydir", "'emptydir' is a folder without a config.json, and no model of that name is known"),
+            ("emptydir", "'emptydir' is a folder without a config.json, and no model of that name is known"),
             ("./weights.pt", "'weights.pt' is not a model file"),
             ("weights.pt", "'weights.pt' is not a model file"),
         ],

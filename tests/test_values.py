@@ -1,0 +1,39 @@
+"""Numbers as people type them."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.errors import InputError
+from planner.values import not_negative, number, positive, up_to, usd
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("1,000", 1000), ("1,000,000.5", 1e6 + 0.5), ("-2,000", -2000), ("12.5", 12.5), ("1e3", 1000)]
+)
+def test_thousands_may_be_set_apart(text: str, value: float) -> None:
+    assert number(text) == value
+
+
+@pytest.mark.parametrize("text", ["0,30", "1,00", "1,0000", ",100", "1.000,5", "", "nan", "inf"])
+def test_what_is_no_number_is_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        number(text)
+
+
+@pytest.mark.parametrize("text", ["60", "$60", "60 USD", "60usd", "US$60", "60$", " $ 60.00 "])
+def test_dollars_as_people_write_them(text: str) -> None:
+    assert usd(positive)(text) == 60
+
+
+@pytest.mark.parametrize("text", ["€60", "60 EUR", "$", "$-3", "0", "$1,00"])
+def test_what_is_no_amount_of_dollars_says_so(text: str) -> None:
+    with pytest.raises(InputError, match="an amount in US dollars, such as 60 or 1,000"):
+        usd(positive)(text)
+
+
+def test_the_bound_is_the_readers_own() -> None:
+    assert usd(up_to(100))("$0.30") == 0.3
+    assert usd(not_negative)("$0") == 0
+    with pytest.raises(InputError, match="at most 100"):
+        usd(up_to(100))("$1,000")
