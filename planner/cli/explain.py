@@ -203,7 +203,8 @@ def _run_lines(choice: Choice, run: WholeRun | None, currency: Currency, now: da
         return [f"{text} a run; no price of it is known"]
     cost = f"{currency.show(run.cost_usd.p50)} a run ({_range(run.cost_usd, currency.show)})"
     text += f", {cost} at {currency.show(hourly)} an hour"
-    if not choice.candidate.tariff.complete:
+    known = choice.candidate.tariff.complete if choice.row is None else choice.row.cost_known
+    if not known:
         text += ", and what nobody knows the price of"
     seen = _price_as_of(choice)
     return [text + (f"; price seen {seen}" if seen else ""), *currency.rate(now)]
