@@ -23,7 +23,7 @@ _MOST_GROUPS = 30
 _MOST_REASONS = 20
 _EPILOG = """\
 columns: model, gpu, n_gpus, n_nodes, precision, batch_per_gpu, input, and a rate as samples_per_s, step_time_ms, or
-metric_median with metric_unit; opt_step, framework_version, variant, data_io and mode are used when present.
+metric_median with metric_unit; opt_step, framework_version, variant, mode and source are used when present.
 
 errors are of samples/s: ape is |predicted / measured - 1|, bias the mean of ln(predicted / measured), coverage the
 share of measurements inside P10-P90.

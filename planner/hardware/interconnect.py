@@ -50,7 +50,7 @@ class Network(NamedTuple):
 
 
 # From Turing on the driver refuses peer-to-peer copies over PCIe between GeForce cards, so they pass through host
-# memory: MODEL.md section 8 measures 8.4 GB/s there against 18 GB/s between workstation cards of the same generation.
+# memory: 8.4 GB/s there against 18 GB/s between workstation cards of that generation (docs/model.md, "The prototype").
 _NO_GEFORCE_PEER_ACCESS_FROM = (7, 5)
 _PCIE: dict[int, LinkKind] = {3: "pcie3", 4: "pcie4", 5: "pcie5"}
 _FABRICS: dict[str, tuple[LinkKind, str]] = {

@@ -1,4 +1,4 @@
-"""The recommended row (DESIGN section 1, "The recommendation"), or the reason why there is none."""
+"""The recommended row (docs/decisions.md, "The recommendation"), or the reason why there is none."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple

@@ -12,7 +12,8 @@ from planner.hardware.machine import Cpu, Machine, cpu_machine
 from planner.hardware.power import at_power_limit
 from planner.profiler.local_facts import GpuFacts, HostFacts
 
-# What the driver keeps of the memory it reports: 24.00 GiB reported, 23.69 usable on an RTX 3090 (MODEL.md section 7).
+# What the driver keeps of the memory it reports: 24.00 GiB reported, 23.69 usable on an RTX 3090
+# (docs/model.md, "The prototype").
 _DRIVER_OVERHEAD_BYTES = 0.31 * GIB
 # Generations whose laptop parts go by the desktop part's name at the driver, with their cores per multiprocessor.
 _SHARED_NAMES = {"Pascal": 128, "Turing": 64}

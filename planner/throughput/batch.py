@@ -1,4 +1,4 @@
-"""The batch rule (DESIGN section 1): batch per GPU, accumulation and global batch of one experiment on one machine."""
+"""The batch rule (docs/model.md): batch per GPU, accumulation and global batch of one experiment on one machine."""
 
 from typing import NamedTuple
 

@@ -37,7 +37,7 @@ class LayoutConstants(NamedTuple):
 
 
 class DeviceConstants(NamedTuple):
-    """How a device of any kind turns its specifications into speed (MODEL.md section 3)."""
+    """How a device of any kind turns its specifications into speed (docs/model.md, "The device")."""
 
     kappa_flop_per_clock_sm: Mapping[str, float]
     beta_bytes_per_clock_sm: float

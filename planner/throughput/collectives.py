@@ -3,7 +3,7 @@
 A ring all-reduce of S bytes over n devices moves 2 (n - 1) / n * S per device (Patarasuk and Yuan, 2009); a sharded
 step gathers and scatters instead. Inside a machine the bus bandwidth depends on the topology and on how many share it,
 ``share of specification * (n / 2) ** exponent``; between machines every device of a node shares its network card.
-MODEL.md section 8 has the fit.
+docs/model.md, "Several devices", has what is fitted.
 """
 
 import math

@@ -106,8 +106,8 @@ def sustained(
     """What the power limit lets run of a rate: ``rate * (watts per unit of rate / what its kind has) ** exponent``.
 
     Every engine ('sm_clock', 'half', 'tf32', 'fp32') has its own reference in its architecture group, so that more of
-    any rate never slows another one down (MODEL.md section 3, phi). Unknown power counts as the reference's. A measured
-    rate of matrix products is better evidence for the matrix engines than the power limit is.
+    any rate never slows another one down (docs/model.md, "The device"). Unknown power counts as the reference's. A
+    measured rate of matrix products is better evidence for the matrix engines than the power limit is.
     """
     measured = _measured_factor(accelerator, constants) if engine in ("half", "tf32") else None
     if measured is not None:

@@ -2,7 +2,7 @@
 
 For each merged operation, time = max(arithmetic, bytes) (Williams et al., "Roofline", CACM 2009), where arithmetic runs
 at a class's share of peak in series with what an SM can feed per clock (kappa), and bytes at a class's share of
-bandwidth in series with what an SM can move per clock (beta). MODEL.md section 3 ("bk2") has the derivation.
+bandwidth in series with what an SM can move per clock (beta). docs/model.md has the equations.
 
 A workload is prepared once per precision, layout and batch size; then one device costs a few dozen multiplications.
 """
@@ -191,7 +191,7 @@ def runs_winograd(op_class: str, element_bytes: int, precision: DevicePrecision)
 
 
 def shape_factor(operation: Operation, layout: LayoutConstants) -> float:
-    """What a grouped or depthwise convolution's shape leaves of its class's share of peak (MODEL.md section 3, m)."""
+    """What a grouped or depthwise convolution's shape leaves of its class's share of peak (m of docs/model.md)."""
     if operation.op_class in GROUPED:
         part = GROUPED.index(operation.op_class)
         width = min(max(operation.width, 4.0), 128.0)

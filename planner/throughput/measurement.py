@@ -1,6 +1,6 @@
 """Measured rows as people publish them, read into what the model can answer: spellings, units, software, scope.
 
-A row is a mapping of column to text (DESIGN section 7, ``backtest``). What cannot be read raises InputError with the
+A row is a mapping of column to text (docs/json.md, ``backtest``). What cannot be read raises InputError with the
 reason, which the backtest lists.
 """
 

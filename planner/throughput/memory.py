@@ -1,6 +1,6 @@
 """Memory of one device: live set of the step, weights, optimizer state and context; the largest batch that fits.
 
-``required = k (a + b B) + weights + optimizer state + context`` (MODEL.md section 7), where a + b B is the peak of live
+``required = k (a + b B) + weights + optimizer state + context`` (docs/model.md), where a + b B is the peak of live
 bytes of the traced step: activations saved for backward, temporaries, gradients, 2-byte weight copies. Gradients grow
 while activations are freed, so the peak has as many of them as the trace saw there, and all of them when backward ends;
 they are all there from the start where they stay between micro steps or in the buckets of several devices. ZeRO stages

@@ -1,4 +1,4 @@
-"""Precision, resolved per device (DESIGN section 1): which type runs, at which peak rate, and what to say of it."""
+"""Precision, resolved per device (docs/model.md): which type runs, at which peak rate, and what to say of it."""
 
 from typing import NamedTuple
 

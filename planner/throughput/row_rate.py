@@ -7,7 +7,7 @@ from planner.hardware.machine import Machine
 from planner.workloads.workload import Workload
 
 MeasuredRow = Mapping[str, str]
-"""Column to text (DESIGN section 7, ``backtest``)."""
+"""Column to text, as ``backtest`` reads it (docs/json.md)."""
 
 RATE_COLUMNS = ("samples_per_s", "step_time_ms", "metric_median")
 _SAMPLES_PER_UNIT = {

@@ -46,7 +46,7 @@ def test_list_shows_the_cheapest_first_with_their_days(run: Run) -> None:
 
 
 def test_the_keys_of_a_row_are_as_documented(run: Run) -> None:
-    """docs and DESIGN section 7 promise these; more may come, none may go."""
+    """docs/json.md promises these; more may come, none may go."""
     record = run("prices", "list", "-n", "1", "-o", "json").record
     promised = {"provider", "instance_type", "region", "zone", "purchase", "usd_per_hour", "accelerator", "num_gpus"}
     promised |= {"memory_gib_per_gpu", "vcpus", "memory_gib", "flags", "price_as_of", "price_source"}

@@ -1,4 +1,4 @@
-"""Precision as each device runs it (DESIGN section 1)."""
+"""Precision as each device runs it (docs/model.md)."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from tools.fit.parameters import Vector
 
 # A new source, framework or generation has its own spread, which left-out groups of the same sources do not show:
 # on measurements from sources that had no part, 80 % intervals from within-source residuals covered 40-70 %
-# (MODEL.md section 13).
+# (docs/model.md, "The prototype").
 NEW_SOURCE_FACTOR = 1.1
 NARROWEST = 0.05
 FEWEST_FOR_A_TRAIT = 30

@@ -16,7 +16,7 @@ from tools.fit.scaling import Pair
 _SAME = ("source", "model", "gpu", "precision", "framework_version", "batch_per_gpu")
 # Old multi-GPU logs of this network state the rate of one GPU: a rate that hardly grows is one.
 _PER_GPU_MODEL, _PER_GPU_BELOW = "SSD", 1.3
-# One virtual machine without its links, under the label of the module (MODEL.md section 8).
+# One virtual machine without its links, under the label of the module (docs/model.md, "The prototype").
 _BROKEN_GPU, _BROKEN_BELOW = "A100-40GB-SXM", 0.6
 
 

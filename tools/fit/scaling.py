@@ -53,7 +53,7 @@ class Pair:
 
 
 def plausible(pairs: Sequence[Pair]) -> list[Pair]:
-    """Pairs whose efficiency is neither above linear nor a broken run (MODEL.md section 8)."""
+    """Pairs whose efficiency is neither above linear nor a broken run (docs/model.md, "The prototype")."""
     return [pair for pair in pairs if MIN_EFFICIENCY <= pair.efficiency <= MAX_EFFICIENCY]
 
 
