@@ -25,9 +25,9 @@ from planner.plan.question import DEFAULT_HOUR_VALUE_USD, Question, Where, resol
 from planner.plan.recommend import Named
 from planner.plan.search import Limits
 from planner.plan.sentence import COMMITMENTS, HOURS_PER_YEAR
-from planner.plan.software import lacking_software
 from planner.plan.timeline import DOWNLOAD_BYTES_PER_S, ENVIRONMENT_BYTES, PROVISIONING_S
 from planner.throughput.evidence import Expectation, Knowledge, shipped_knowledge
+from planner.throughput.software import lacking_software
 from planner.units import counted
 from pricing.catalog import Catalog, open_catalog
 from pricing.errors import PricingError, UnknownPlaceError

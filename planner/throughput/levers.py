@@ -13,6 +13,7 @@ from planner.throughput.estimate import StepEstimate
 from planner.throughput.evidence import Knowledge
 from planner.throughput.kernels import CONVOLUTIONS
 from planner.throughput.model_parallel import blocks_of
+from planner.throughput.software import lacking_software
 from planner.throughput.step import StepModel
 
 ADAPTER_RANK = 16
@@ -40,6 +41,8 @@ def levers(experiment: Experiment, machine: Machine, knowledge: Knowledge | None
     base = StepModel(experiment, knowledge).estimate(machine)
     found = []
     for name, note, changed in _changes(experiment, machine, base):
+        if lacking_software(changed, machine.accelerator):
+            continue
         estimate = StepModel(changed, knowledge).estimate(machine)
         lever = Lever(name, note, changed, estimate, _time_factor(base, estimate), _memory_factor(base, estimate))
         if _changes_something(lever):

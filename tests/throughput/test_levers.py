@@ -86,3 +86,12 @@ def test_a_large_transformer_may_be_split_over_the_fewest_gpus_that_hold_it() ->
     assert sorted(split) == ["pipeline 8", "tensor 4"]
     sharded = {lever.name for lever in levers(asked._replace(zero_stage=2), machine(A100, 8, link=NVSWITCH))}
     assert not any(name.startswith("pipeline") for name in sharded)
+
+
+def test_no_lever_takes_a_library_that_the_machine_cannot_run() -> None:
+    """bitsandbytes has no backend for Apple's GPUs: neither its optimizers nor its 4-bit weights."""
+    apple = A100._replace(key="M3-Max-40c", stack="mps")
+    for asked in (experiment(big(), optimizer="adamw"), experiment(big(), lora_rank=8)):
+        on_cuda, on_mps = ({lever.name for lever in levers(asked, machine(device))} for device in (A100, apple))
+        assert on_cuda & {"8-bit optimizer", "4-bit weights"}
+        assert not on_mps & {"8-bit optimizer", "4-bit weights"}
