@@ -1,7 +1,4 @@
-"""The prices to plan with: the snapshot that ships with the package, under what the user's refreshes have found.
-
-Both are read from the same tables, read-only, in a few milliseconds.
-"""
+"""One set of tables with prices, read-only in a few milliseconds: the packaged snapshot, or what a store published."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -148,21 +145,6 @@ class Catalog:
         if name.lower() in known:
             return name.lower()
         raise UnknownPlaceError("provider", name, near_misses(name, known))
-
-
-def open_catalog(path: Path | None = None, store: Path | None = None) -> Catalog:
-    """The packaged snapshot, or another one, with the user's ``store`` laid over it where that file exists.
-
-    Raises PricingError where the snapshot cannot be read; whatever is wrong with the store is a notice.
-    """
-    where = PACKAGED if path is None else path
-    if not where.is_file():
-        raise PricingError(f"the price snapshot {where} is missing")
-    if store is not None and store.is_file():
-        from pricing.published import open_published
-
-        return open_published(store, where)
-    return open_snapshot(where)
 
 
 def open_snapshot(path: Path, notices: Sequence[str] = ()) -> Catalog:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
-from pricing.catalog import open_catalog
 from pricing.endpoints import endpoints
 from pricing.http import Http, Limits
 from pricing.providers.aws_bulk import AwsBulk
 from pricing.providers.base import Report, name_of
+from pricing.published import open_catalog
 from pricing.refresh import Outcome, Refresher, Summary, what_is_known
 from pricing.sources import Asked, choose
 from pricing.store import open_store

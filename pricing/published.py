@@ -1,4 +1,7 @@
-"""The user's prices laid over the packaged snapshot, as the store last published them."""
+"""The prices to plan with: the packaged snapshot, under what the user's refreshes have found.
+
+Both are read from the same tables. A store is opened only where it knows more than it has published.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
-from pricing.catalog import HOURLY, Catalog, open_snapshot, read_meta, reading
+from pricing.catalog import HOURLY, PACKAGED, Catalog, open_snapshot, read_meta, reading
 from pricing.errors import PricingError
 from pricing.offer import InstanceType, Offer
 
@@ -26,13 +29,27 @@ class PublishedCatalog(Catalog):
         return self._types
 
 
-def open_published(store: Path, packaged: Path) -> Catalog:
+def open_catalog(path: Path | None = None, store: Path | None = None) -> Catalog:
+    """The packaged snapshot, or another one, with the user's ``store`` laid over it where that file exists.
+
+    Raises PricingError where the snapshot cannot be read; whatever is wrong with the store is a notice.
+    """
+    where = PACKAGED if path is None else path
+    if not where.is_file():
+        raise PricingError(f"the price snapshot {where} is missing")
+    if store is not None and store.is_file():
+        return _open_published(store, where)
+    return open_snapshot(where)
+
+
+def _open_published(store: Path, packaged: Path) -> Catalog:
     """The store's view over the snapshot, brought up to date where the store or the snapshot is newer than the view.
 
     A damaged store is set aside and the snapshot answers alone, with a notice. Raises PricingError where the snapshot
     cannot be read either.
     """
-    from pricing.store import StoreError, open_store
+    from pricing.store import open_store
+    from pricing.store_file import StoreError
 
     try:
         if not _is_current(store, packaged):
@@ -42,7 +59,7 @@ def open_published(store: Path, packaged: Path) -> Catalog:
             return PublishedCatalog(store, notices)
         return PublishedCatalog(store)
     except (PricingError, sqlite3.Error) as error:
-        from pricing.store import is_damage, set_aside
+        from pricing.store_file import is_damage, set_aside
 
         cause = error.__cause__ or error
         if is_damage(cause):
@@ -54,7 +71,7 @@ def open_published(store: Path, packaged: Path) -> Catalog:
 
 def _is_current(store: Path, packaged: Path) -> bool:
     """Whether the view shows this snapshot and everything observed since; False where that cannot be said."""
-    from pricing.store import fingerprint
+    from pricing.store_file import fingerprint
 
     try:
         with reading(store, changing=True) as view:

@@ -5,63 +5,22 @@ nothing of what was applied before. ``publish`` lays what was observed over the 
 that a Catalog reads, so that planning pays nothing for the merge.
 """
 
-import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple
 
 from pricing import flags
 from pricing.catalog import Catalog
-from pricing.errors import PricingError
 from pricing.offer import InstanceType, Offer, Quarantined
 from pricing.places import spread_regional_prices
 from pricing.sanity import PURCHASES, with_flags, with_size_flags
-from pricing.tables import SCHEMA, SCHEMA_VERSION, TABLES, Contents, fill, insert, quarantined_row
+from pricing.store_file import StoreError, Transaction, connect, fingerprint, is_damage, set_aside
+from pricing.tables import SCHEMA_VERSION, TABLES, Contents, fill, insert, quarantined_row
 
-# Raise it when the tables below change; a file of another number is never written to.
-STORE_VERSION = 1
-WAIT_FOR_OTHERS_S = 15.0
 HISTORY_DAYS = 400
 READ_HERE = "the provider's own feed, read on this machine"
-
-_SCHEMA = """
-create table observed (
-    provider text, instance_type text, region text, zone text, purchase text, price text not null, flags text,
-    price_as_of text, price_source text, feed text, seen_at text,
-    primary key (provider, instance_type, region, zone, purchase)
-) without rowid;
-create table history (
-    id integer primary key, at text, provider text, instance_type text, region text, zone text, purchase text,
-    old_price text, new_price text, price_source text
-);
-create index history_at on history (at);
-create table readings (
-    feed text, provider text, region text, tried_at text, read_at text, problem text, offers integer, etag text,
-    primary key (feed, region)
-) without rowid;
-create table refused (
-    feed text, provider text, instance_type text, region text, zone text, purchase text, price text, flags text,
-    price_as_of text, price_source text, accelerator text, num_gpus real, reason text
-);
-create table live_types (
-    provider text, instance_type text, accelerator text, num_gpus real, memory_gib_per_gpu real, link text,
-    network_gbit_s real, network text, vcpus real, cpu text, memory_gib real, local_disk_gb real, unranked text,
-    source text, rdma integer, primary key (provider, instance_type)
-) without rowid;
-create table live_steps (
-    region text, instance_type text, step integer, as_of text, primary key (region, instance_type)
-) without rowid;
-create table observations (count integer not null);
-insert into observations values (0);
-"""
-
-
-class StoreError(PricingError):
-    """The store cannot be used as it stands: written by a newer version, or not writable."""
 
 
 class Observation(NamedTuple):
@@ -288,22 +247,8 @@ class Store:
         """When anything was last read; '' where nothing ever was."""
         return self._connection.execute("select coalesce(max(read_at), '') from readings").fetchone()[0] or ""
 
-    def _writing(self) -> "_Transaction":
-        return _Transaction(self._connection)
-
-
-class _Transaction:
-    """A write transaction that takes the lock at once and never leaves half of itself behind."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def __enter__(self) -> sqlite3.Connection:
-        self._connection.execute("begin immediate")
-        return self._connection
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._connection.execute("commit" if kind is None else "rollback")
+    def _writing(self) -> Transaction:
+        return Transaction(self._connection)
 
 
 def _offer(row: Sequence[str]) -> Offer:
@@ -325,73 +270,15 @@ def open_store(path: Path) -> Store:
     notices = []
     try:
         try:
-            connection = _connect(path)
+            connection = connect(path)
         except (sqlite3.Error, ValueError) as error:
             if not is_damage(error):
                 raise
             notices.append(set_aside(path))
-            connection = _connect(path)
+            connection = connect(path)
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"the store of prices {path} cannot be opened: {error}") from error
     return Store(path, connection, notices)
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    connection = sqlite3.connect(path, timeout=WAIT_FOR_OTHERS_S, isolation_level=None)
-    try:
-        (version,) = connection.execute("pragma user_version").fetchone()
-        if version == 0:
-            _create(connection)
-        elif version != STORE_VERSION:
-            raise StoreError(
-                f"the store of prices {path} was written by another version of this program and is left alone;"
-                " these are the packaged prices"
-            )
-        (health,) = connection.execute("pragma quick_check(1)").fetchone()
-        if health != "ok":
-            raise sqlite3.DatabaseError(f"malformed: {health}")
-        connection.execute("pragma synchronous = full")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _create(connection: sqlite3.Connection) -> None:
-    """Make the tables in one transaction; whoever comes second finds them made."""
-    connection.execute("pragma journal_mode = wal")
-    with _Transaction(connection):
-        if connection.execute("pragma user_version").fetchone() != (0,):
-            return
-        if connection.execute("select count(*) from sqlite_master").fetchone() != (0,):
-            raise sqlite3.DatabaseError("malformed: tables of another program")
-        for statement in (SCHEMA + _SCHEMA).split(";"):
-            connection.execute(statement)
-        connection.execute(f"pragma user_version = {STORE_VERSION}")
-
-
-def is_damage(error: BaseException) -> bool:
-    """Whether the file's content is at fault, as against a lock, a permission or a full disk."""
-    if isinstance(error, sqlite3.OperationalError):
-        return "decode" in str(error)
-    return isinstance(error, sqlite3.DatabaseError | ValueError | TypeError | LookupError | AttributeError)
-
-
-def set_aside(path: Path) -> str:
-    """Move a damaged store out of the way, with what SQLite keeps beside it; returns the notice."""
-    kept = path.with_name(f"{path.name}.damaged-{datetime.now(UTC):%Y%m%dT%H%M%S}")
-    for suffix in ("", "-wal", "-shm"):
-        with suppress(FileNotFoundError):
-            os.replace(f"{path}{suffix}", f"{kept}{suffix}")
-    return f"the store of prices was damaged; it is kept as {kept}, and prices start again from the packaged ones"
-
-
-def fingerprint(path: Path) -> str:
-    """What tells one packaged snapshot from another without reading it."""
-    stat = path.stat()
-    return f"{stat.st_size} {stat.st_mtime_ns}"
 
 
 def known_prices(offers: Iterable[Offer]) -> dict[tuple[str | None, ...], str]:

@@ -23,10 +23,10 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY))
 
-from pricing.catalog import open_catalog  # noqa: E402
 from pricing.http import Http  # noqa: E402
 from pricing.offer import Offer  # noqa: E402
 from pricing.providers.aws_bulk import AwsBulk, BulkSieve  # noqa: E402
+from pricing.published import open_catalog  # noqa: E402
 from pricing.refresh import what_is_known  # noqa: E402
 from pricing.sanity import PURCHASES  # noqa: E402
 from pricing.store import Observation, open_store  # noqa: E402

@@ -25,8 +25,8 @@ from planner.units import format_bytes
 from planner.workloads.catalog import model_index
 from planner.workloads.datasets import datasets
 from pricing.age import SPOT_STALE_AFTER_DAYS, STALE_AFTER_DAYS, age_days, is_stale
-from pricing.catalog import open_catalog
 from pricing.errors import PricingError
+from pricing.published import open_catalog
 from pricing.sanity import PURCHASES
 
 _REQUIRED = ("textual", "boto3", "pydantic", "httpx", "stamina", "platformdirs", "shtab")

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from planner.errors import DataError, PlannerError, UnknownNameError
 from planner.profiler.this_machine import store_path
-from pricing.catalog import Catalog, open_catalog
+from pricing.catalog import Catalog
 from pricing.errors import PricingError, UnknownPlaceError
+from pricing.published import open_catalog
 
 
 def opened_catalog() -> Catalog:

@@ -29,9 +29,10 @@ from planner.plan.timeline import DOWNLOAD_BYTES_PER_S, ENVIRONMENT_BYTES, PROVI
 from planner.throughput.evidence import Expectation, Knowledge, shipped_knowledge
 from planner.throughput.software import lacking_software
 from planner.units import counted
-from pricing.catalog import Catalog, open_catalog
+from pricing.catalog import Catalog
 from pricing.errors import PricingError, UnknownPlaceError
 from pricing.offer import Offer
+from pricing.published import open_catalog
 from pricing.query import OfferQuery
 
 _COMMITMENT_FEEDS = {"reserved": "AWS's and Azure's", "savings_plan": "Azure's, and those of AWS with credentials"}

@@ -13,7 +13,7 @@ import pytest
 
 from planner.cli.progress import ProgressBars
 from planner.profiler.this_machine import store_path
-from pricing.catalog import open_catalog
+from pricing.published import open_catalog
 from tests.cli.conftest import Run
 from tests.pricing.feeds import AZURE, KEY, SKUS, bulk_path, environment, serve_all
 from tests.pricing.loopback import Loopback, Reply, Request, loopback

@@ -8,8 +8,8 @@ from planner.errors import UnknownNameError
 from planner.hardware.catalog import accelerators, resolve
 from planner.hardware.cpus import cpus
 from planner.hardware.interconnect import link
-from pricing.catalog import open_catalog
 from pricing.offer import InstanceType
+from pricing.published import open_catalog
 
 KINDS = list(open_catalog().instance_types().values())
 

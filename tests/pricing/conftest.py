@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pricing.catalog import Catalog, open_catalog
+from pricing.catalog import Catalog
 from pricing.offer import InstanceType, Offer
 from pricing.providers.base import Known
+from pricing.published import open_catalog
 from pricing.refresh import what_is_known
 from tests.pricing.loopback import Loopback, loopback
 

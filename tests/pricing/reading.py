@@ -11,10 +11,11 @@ from pathlib import Path
 
 import httpx
 
-from pricing.catalog import Catalog, open_catalog
+from pricing.catalog import Catalog
 from pricing.http import Http, Limits
 from pricing.offer import Offer
 from pricing.providers.base import Found, Progress, Source
+from pricing.published import open_catalog
 from pricing.refresh import Refresher, Summary, what_is_known
 from pricing.sanity import PURCHASES
 from pricing.store import open_store

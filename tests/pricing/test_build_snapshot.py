@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from pricing import flags
-from pricing.catalog import Catalog, open_catalog
+from pricing.catalog import Catalog
 from pricing.offer import Offer
+from pricing.published import open_catalog
 
 ROOT = Path(__file__).resolve().parents[2]
 COLLECTION = Path(__file__).parent / "collection"

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pricing.catalog import PACKAGED, Catalog, open_catalog
+from pricing.catalog import PACKAGED, Catalog
 from pricing.errors import PricingError, UnknownPlaceError, near_misses
+from pricing.published import open_catalog
 
 
 def emptied(tmp_path: Path, *tables: str) -> Path:
@@ -168,7 +169,7 @@ def test_near_misses_keep_the_spelling_of_the_table() -> None:
 
 def test_opening_imports_neither_the_planner_nor_anything_heavy() -> None:
     code = (
-        "import sys; from pricing.catalog import open_catalog; c = open_catalog(); c.offers(); c.instance_types();"
+        "import sys; from pricing.published import open_catalog; c = open_catalog(); c.offers(); c.instance_types();"
         "heavy = {'planner', 'numpy', 'pydantic', 'httpx', 'boto3', 'textual', 'statistics', 'csv'};"
         "print(sorted(heavy & set(sys.modules)))"
     )

@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from pricing import flags
-from pricing.catalog import PACKAGED, Catalog, open_catalog
+from pricing.catalog import PACKAGED, Catalog
 from pricing.errors import PricingError
 from pricing.offer import Offer, Quarantined
+from pricing.published import open_catalog
 from pricing.sanity import PURCHASES
-from pricing.store import Observation, Store, StoreError, known_prices, open_store
+from pricing.store import Observation, Store, known_prices, open_store
+from pricing.store_file import StoreError
 from tests.pricing.reading import laid_over, small
 from tests.pricing.samples import MACHINE, OFFER, priced
 
