@@ -111,10 +111,6 @@ class RefreshState:
         self.stopped = False
 
     @property
-    def running(self) -> bool:
-        return self.summary is None and not self.problem and not self.stopped
-
-    @property
     def elapsed_s(self) -> float:
         return self._clock() - self._started_s
 

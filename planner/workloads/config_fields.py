@@ -52,9 +52,6 @@ class Fields(NamedTuple):
             raise InputError(f"{self.subject}: {name!r} must be a short text, not {_shown(value)}")
         return value
 
-    def has(self, name: str) -> bool:
-        return self.content.get(name) is not None
-
     def inside(self, name: str) -> "Fields":
         """The object under ``name``; an empty one where there is none."""
         value = self.content.get(name)

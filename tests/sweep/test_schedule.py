@@ -17,7 +17,6 @@ from planner.plan.schedule import assign
 from tools.bench_schedule import random_case, ratio
 
 HOURS = st.floats(0.1, 100)
-TRIPLE = st.lists(HOURS, min_size=3, max_size=3)
 
 
 def makespan(times: list[list[float]], heads: list[float], jobs: list[list[int]]) -> float:

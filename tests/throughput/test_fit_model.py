@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from planner.experiment.experiment import Precision
 from planner.hardware.accelerator import Accelerator
+from planner.throughput.calibration import CALIBRATION as TABLE
 from planner.throughput.calibration import load_calibration
 from planner.throughput.device import device_rates
 from planner.throughput.kernels import Variant, operations_in, prepare
@@ -24,7 +26,6 @@ from tools.fit.model import build_features, predict  # noqa: E402
 from tools.fit.observations import Observation  # noqa: E402
 from tools.fit.parameters import Parameters, register_constants  # noqa: E402
 from tools.fit.solver import solve  # noqa: E402
-from tools.fit.tables import table_of_constants  # noqa: E402
 
 CALIBRATION = load_calibration()
 DEVICES: tuple[tuple[Accelerator, Precision], ...] = ((A100, "amp"), (V100, "fp16"), (GTX1080TI, "fp32"))
@@ -38,7 +39,7 @@ CASES = [
 
 def shipped_parameters() -> Parameters:
     parameters = Parameters()
-    register_constants(parameters, table_of_constants(CALIBRATION))
+    register_constants(parameters, json.loads(TABLE.read_text(encoding="utf-8")))
     return parameters
 
 

@@ -1,4 +1,4 @@
-"""Fitted parameters as the shipped table has them, and back."""
+"""The shipped table with fitted parameters in it."""
 
 from __future__ import annotations
 
@@ -6,37 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from planner.throughput.calibration import Calibration
 from planner.throughput.kernels import DEPTHWISE, GROUPED
 from tools.fit.parameters import LAYOUTS, Parameters, Vector
 
 DIGITS = 4
-
-
-def table_of_constants(calibration: Calibration) -> dict[str, Any]:
-    """The device and layout sections of a calibration, in the form of the JSON table."""
-    device: dict[str, Any] = {key: _plain(value) for key, value in calibration.device._asdict().items()}
-    layouts = {
-        name: {
-            "classes": {op_class: list(values) for op_class, values in sorted(layout.classes.items())},
-            "grouped": {
-                "width_exponent": list(layout.group_width_exponent),
-                "resnext_log_gain": list(layout.group_resnext_log_gain),
-            },
-            "depthwise": {
-                "log_kernel_penalty": list(layout.depthwise_log_kernel_penalty),
-                "log_large_kernel": list(layout.depthwise_log_large_kernel),
-            },
-        }
-        for name, layout in calibration.layouts.items()
-    }
-    return {"device": device, "layouts": layouts}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    return value
 
 
 def with_constants(table: Mapping[str, Any], parameters: Parameters, values: Vector) -> dict[str, Any]:

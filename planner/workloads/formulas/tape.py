@@ -161,9 +161,6 @@ class Tape:
         """Save bytes that belong to no value (a dropout mask, statistics)."""
         self.saved = total(self.saved, Linear(0.0, per_sample * self._times))
 
-    def gradient(self, value: Value) -> Value:
-        return self._gradients[value]
-
     def give(self, value: Value, size: int, count: Linear | None = None) -> None:
         """Hand ``value`` a gradient of ``count`` elements: summed where it was broadcast, cast, added to one it has."""
         if not value.needs_grad:
