@@ -97,14 +97,10 @@ async def pages(client: Client, operation: str, arguments: Mapping[str, Any]) ->
     raise FeedError(f"AWS {operation}: more than {PAGES_AT_MOST} pages")
 
 
-class AwsPriceQuery:
-    """On-demand and 1-year reserved prices of one region by the Price List Query API."""
+class AccountSource:
+    """A feed that the user's account reads for one region, and that prices what is offered there."""
 
     provider = PROVIDER
-    feed = "aws price query"
-    source = SOURCE
-    purchases = ("on_demand", "reserved")
-    is_whole = True
 
     def __init__(self, region: str, known: Known, clients: ClientFactory) -> None:
         self.region = region
@@ -113,6 +109,15 @@ class AwsPriceQuery:
 
     def covers(self, offer: Offer) -> bool:
         return offer.region == self.region
+
+
+class AwsPriceQuery(AccountSource):
+    """On-demand and 1-year reserved prices of one region by the Price List Query API."""
+
+    feed = "aws price query"
+    source = SOURCE
+    purchases = ("on_demand", "reserved")
+    is_whole = True
 
     async def read(self, http: Http, report: Report, etag: str) -> AsyncIterator[Found]:
         rows, number = PriceListRows(self.region, self._known), 0
@@ -187,22 +192,13 @@ def _record(record: Mapping[str, object], key: str) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-class AwsSpotHistory:
+class AwsSpotHistory(AccountSource):
     """The spot price of each machine in each zone of a region now. Zones are ids: names differ between accounts."""
 
-    provider = PROVIDER
     feed = "aws spot price history"
     source = SPOT_SOURCE
     purchases = ("spot",)
     is_whole = False
-
-    def __init__(self, region: str, known: Known, clients: ClientFactory) -> None:
-        self.region = region
-        self._known = known
-        self._clients = clients
-
-    def covers(self, offer: Offer) -> bool:
-        return offer.region == self.region
 
     async def read(self, http: Http, report: Report, etag: str) -> AsyncIterator[Found]:
         client = await asyncio.to_thread(self._clients, "ec2", self.region)
@@ -233,19 +229,13 @@ class AwsSpotHistory:
         return {zone["ZoneName"]: zone["ZoneId"] for zone in answer.get("AvailabilityZones", ()) if zone.get("ZoneId")}
 
 
-class AwsMachines:
+class AwsMachines(AccountSource):
     """What the instance types of a region are made of. No prices: new machines become known before they are priced."""
 
-    provider = PROVIDER
     feed = "aws instance types"
     source = "Amazon EC2 DescribeInstanceTypes"
     purchases = ()
     is_whole = False
-
-    def __init__(self, region: str, known: Known, clients: ClientFactory) -> None:
-        self.region = region
-        self._known = known
-        self._clients = clients
 
     def covers(self, offer: Offer) -> bool:
         return False

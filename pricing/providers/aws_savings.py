@@ -13,7 +13,7 @@ from pricing import flags
 from pricing.errors import FeedError
 from pricing.http import Http
 from pricing.offer import Offer, Quarantined
-from pricing.providers.aws_api import PAGES_AT_MOST, PROVIDER, ClientFactory, DeniedError, ask
+from pricing.providers.aws_api import PAGES_AT_MOST, PROVIDER, AccountSource, ClientFactory, DeniedError, ask
 from pricing.providers.base import Found, Known, Note, Progress, Report, dearer, name_of, offer_or_refusal
 
 SOURCE = "AWS savings plan rates"
@@ -31,23 +31,20 @@ _QUERY = {
 _PROPERTIES = {"productDescription": "Linux/UNIX", "tenancy": "shared"}
 
 
-class AwsSavingsPlans:
+class AwsSavingsPlans(AccountSource):
     """One rate a machine of one region. An account that may not read them gets a note, and what was known stays."""
 
-    provider = PROVIDER
     feed = "aws savings plans"
     source = SOURCE
     purchases = ("savings_plan",)
     is_whole = True
 
     def __init__(self, region: str, known: Known, clients: ClientFactory) -> None:
-        self.region = region
-        self._known = known
-        self._clients = clients
+        super().__init__(region, known, clients)
         self._is_allowed = True
 
     def covers(self, offer: Offer) -> bool:
-        return self._is_allowed and offer.region == self.region
+        return self._is_allowed and super().covers(offer)
 
     async def read(self, http: Http, report: Report, etag: str) -> AsyncIterator[Found]:
         client = await asyncio.to_thread(self._clients, "savingsplans", HOME_REGION)

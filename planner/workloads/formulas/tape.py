@@ -239,14 +239,8 @@ class Tape:
         return self.made(a.count, a.size, [a], lambda: self.give(a, a.size))
 
     def masked(self, a: Value) -> Value:
-        """Filled where a mask says so."""
-        self.row("ew", a.size, a.bytes.scaled(2))
-
-        def backward() -> None:
-            self.row("ew", a.size, a.bytes.scaled(2))
-            self.give(a, a.size)
-
-        return self.made(a.count, a.size, [a], backward)
+        """Filled where a mask says so: it costs what scaling does."""
+        return self.scale(a)
 
     def activation(self, a: Value, *, keeps_result: bool = False) -> Value:
         """A function with one kernel each way: ReLU and tanh keep their result, GELU and SiLU what they were given."""
