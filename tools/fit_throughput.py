@@ -1,10 +1,11 @@
 """Fit the throughput model on measured rows: planner/data/{calibration.json,network_effects.jsonl}, docs/model.md.
 
-    python tools/fit_throughput.py --shared DIR [--records FILE ...] [--check]
+    python tools/fit_throughput.py --shared DIR [--records FILE ...] [--check | --variances]
 
 ``--shared`` is the directory with ``data/throughput.csv.gz``; ``--records`` are workload records (JSON lines) named
-'model@size' for timm rows at sizes the zoo lacks. The same inputs give the same bytes. ``--check`` fits and compares
-instead of writing (exit 1 on a difference).
+'model@size' for timm rows at sizes the zoo lacks. The same inputs give the same bytes on one machine. ``--check`` fits
+and compares instead of writing (exit 1 on a difference beyond rounding noise); ``--variances`` prints the standard
+deviations of the effects that left-out residuals make most likely, for tools/fit/prior.json.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ if str(ROOT) not in sys.path:
 
 from planner.throughput.calibration import CALIBRATION, Calibration, parse_calibration  # noqa: E402
 from planner.throughput.evidence import NETWORK_EFFECTS  # noqa: E402
+from tools.fit.agreement import agree  # noqa: E402
 from tools.fit.compilation import fused_bytes_factor  # noqa: E402
 from tools.fit.constants import fit_constants, problem_of, residuals  # noqa: E402
 from tools.fit.effects import fitted_effects, general_table, network_table, solve_effects  # noqa: E402
-from tools.fit.evaluation import Evaluation, evaluate  # noqa: E402
+from tools.fit.evaluation import Evaluation, evaluate, left_out_variances  # noqa: E402
 from tools.fit.jobs import Job, read_jobs  # noqa: E402
 from tools.fit.network import Sync, fit_network, read_syncs  # noqa: E402
 from tools.fit.observations import Observation  # noqa: E402
@@ -53,6 +55,8 @@ def main() -> int:
     print(f"{len(observations):,} observations, {len(unused):,} single-GPU rows unused")
     syncs = read_syncs(read_table(options.shared / "data" / "scaling.csv.gz"))
     fit = fit_all(observations, rows, syncs, calibration, prior)
+    if options.variances:
+        return _print_variances(observations, fit.jobs, calibration, prior)
     evaluation = evaluate(observations, fit.jobs, rows, syncs, parse_calibration(fit.table), prior)
     table = {**fit.table, "intervals": _intervals(prior["intervals"], evaluation)}
     outputs = {
@@ -68,6 +72,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--shared", type=Path, required=True, help="directory with data/throughput.csv.gz")
     parser.add_argument("--records", type=Path, nargs="*", default=[], help="records of timm models at other sizes")
     parser.add_argument("--check", action="store_true", help="compare with the shipped tables, write nothing")
+    parser.add_argument("--variances", action="store_true", help="print the spread of the effects, write nothing")
     options = parser.parse_args()
     if not (options.shared / "data" / "throughput.csv.gz").exists():
         parser.error(f"{options.shared} has no data/throughput.csv.gz")
@@ -93,8 +98,10 @@ def fit_all(
     problem = problem_of(observations, calibration, prior)
     constants = fit_constants(problem)
     table = with_constants(prior, problem.parameters, constants)
-    fused = fused_bytes_factor(compiled_pairs(rows), parse_calibration(table))
-    table["levels"] = {**prior["levels"], "compiled": {**prior["levels"]["compiled"], "fused_bytes_factor": fused}}
+    table["levels"] = dict(prior["levels"])
+    for level, compiled in compiled_pairs(rows).items():
+        fused = fused_bytes_factor(level, compiled, parse_calibration(table))
+        table["levels"][level] = {**prior["levels"][level], "fused_bytes_factor": fused}
     pairs = plausible(scaling_pairs(rows))
     inside = fit_collectives(pairs, parse_calibration(table), prior["collectives"])
     table["collectives"] = fit_network(syncs, parse_calibration(table), inside)
@@ -116,6 +123,14 @@ def fit_all(
     return Fit(table, network_table(effects), jobs)
 
 
+def _print_variances(
+    observations: list[Observation], jobs: list[Job], calibration: Calibration, prior: dict[str, Any]
+) -> int:
+    sd, noise_sd = left_out_variances(observations, jobs, calibration, prior)
+    print(json.dumps({"prior_sd": sd, "noise_sd": noise_sd}, indent=1))
+    return 0
+
+
 def _intervals(prior: dict[str, Any], evaluation: Evaluation) -> dict[str, Any]:
     doubts = {**prior["doubts"], "several_devices": evaluation.several_devices}
     return {"tiers": evaluation.tiers, "traits": evaluation.traits, "doubts": doubts}
@@ -135,7 +150,7 @@ def _write(outputs: dict[Path, str]) -> int:
 
 
 def _compare(outputs: dict[Path, str]) -> int:
-    different = [path for path, text in outputs.items() if path.read_text(encoding="utf-8") != text]
+    different = [path for path, text in outputs.items() if not agree(path.read_text(encoding="utf-8"), text)]
     for path in different:
         print(f"{path.relative_to(ROOT)} is not what the fit gives", file=sys.stderr)
     return 1 if different else 0

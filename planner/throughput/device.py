@@ -14,10 +14,12 @@ HALF, CONV32, MATMUL32, VECTOR = range(4)
 
 
 class DeviceRates(NamedTuple):
-    """Seconds per FLOP by engine, per FLOP of operand feed (times kappa), per byte; and per launch."""
+    """Seconds per FLOP by engine, per SM clock, per SM clock of operand feed (what kappa is per), per byte; and per
+    launch."""
 
     seconds_per_flop: tuple[float, float, float, float]
     seconds_per_sm_clock: float
+    seconds_per_fed_clock: float
     seconds_per_byte: float
     optimizer_seconds_per_byte: float
     launch_s: float
@@ -179,12 +181,24 @@ def device_rates(
             seconds_per_flop(precision.vector_flops_per_s),
         ),
         seconds_per_sm_clock=per_sm_clock,
+        seconds_per_fed_clock=per_sm_clock * _feed_narrowness(accelerator),
         seconds_per_byte=1.0 / bandwidth + per_sm_clock / constants.beta_bytes_per_clock_sm,
         optimizer_seconds_per_byte=1.0 / (bandwidth * constants.optimizer_bandwidth_share),
         launch_s=constants.launch_s,
         host_launch_s=constants.host_launch_s if host_launch_s is None else host_launch_s,
         step_s=constants.step_s,
     )
+
+
+# An SM reads 128 bytes a clock from its shared memory, of Turing 64 (Jia et al., "Dissecting the NVidia Turing T4 GPU
+# via Microbenchmarking", 2019): operands arrive at half the rate.
+_USUAL_FEED_BYTES, _FEED_BYTES = 128.0, {"turing": 64.0}
+
+
+def _feed_narrowness(accelerator: Accelerator) -> float:
+    """How many times longer an SM waits for its operands than one of the usual width."""
+    family = accelerator.architecture.split()[0].casefold()
+    return _USUAL_FEED_BYTES / _FEED_BYTES.get(family, _USUAL_FEED_BYTES)
 
 
 def all_sms_hz(accelerator: Accelerator, constants: DeviceConstants) -> float | None:
@@ -222,6 +236,7 @@ def _cpu_rates(
             arithmetic / precision.vector_flops_per_s,
         ),
         seconds_per_sm_clock=0.0,
+        seconds_per_fed_clock=0.0,
         seconds_per_byte=1.0 / (bandwidth * cpu["bandwidth_share"]),
         optimizer_seconds_per_byte=1.0 / (bandwidth * cpu.get("optimizer_bandwidth_share", cpu["bandwidth_share"])),
         launch_s=cpu["launch_s"],

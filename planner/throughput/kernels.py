@@ -47,11 +47,11 @@ class PhaseWork(NamedTuple):
 
     def seconds(self, rates: DeviceRates) -> tuple[float, float]:
         """Device seconds, launches included, and the seconds of them in which arithmetic is the limit."""
-        per_flop, per_sm_clock, per_byte = rates.seconds_per_flop, rates.seconds_per_sm_clock, rates.seconds_per_byte
+        per_flop, per_fed_clock, per_byte = rates.seconds_per_flop, rates.seconds_per_fed_clock, rates.seconds_per_byte
         moving_s = self.memory_bytes * per_byte
         arithmetic_s = 0.0
         for engine, flops, sm_clocks, num_bytes in self.rows:
-            arithmetic = flops * per_flop[engine] + sm_clocks * per_sm_clock
+            arithmetic = flops * per_flop[engine] + sm_clocks * per_fed_clock
             moving = num_bytes * per_byte
             if arithmetic > moving:
                 arithmetic_s += arithmetic
@@ -97,6 +97,7 @@ def prepare(
         "forward": ([], [0.0, 0.0]),
         "backward": ([], [0.0, 0.0]),
     }
+    precision = precision_in(workload, precision)
     for operation in operations_in(workload, precision):
         kept = _share_with_frozen_weights(operation) if variant.frozen_weights else 1.0
         if kept == 0.0:
@@ -185,6 +186,11 @@ def engine_of(op_class: str, element_bytes: int, precision: DevicePrecision) -> 
     return CONV32 if op_class in _CUDNN else MATMUL32
 
 
+def precision_in(workload: Workload, precision: DevicePrecision) -> DevicePrecision:
+    """The precision as this workload's kernels have it: cuDNN has no Winograd convolution of volumes."""
+    return precision._replace(winograd=False) if workload.sample_unit == "volume" else precision
+
+
 def runs_winograd(op_class: str, element_bytes: int, precision: DevicePrecision) -> bool:
     """Convolutions wider than 1 x 1 on fp32 units take fewer multiplications than they count (Lavin and Gray, 2016)."""
     return precision.winograd and op_class in WINOGRAD and engine_of(op_class, element_bytes, precision) == CONV32
@@ -241,7 +247,7 @@ def operation_s(
 
 
 def _arithmetic_s(row: ArithmeticRow, rates: DeviceRates) -> float:
-    return row.flops_over_share * rates.seconds_per_flop[row.engine] + row.sm_clocks * rates.seconds_per_sm_clock
+    return row.flops_over_share * rates.seconds_per_flop[row.engine] + row.sm_clocks * rates.seconds_per_fed_clock
 
 
 class ClassTime(NamedTuple):
@@ -264,6 +270,7 @@ def time_by_class(
 ) -> list[ClassTime]:
     """Seconds on the device by operation class, slowest first; they add up to the two phases of :func:`prepare`."""
     sums: dict[str, list[float]] = {}
+    precision = precision_in(workload, precision)
     for operation in operations_in(workload, precision):
         kept = _share_with_frozen_weights(operation) if variant.frozen_weights else 1.0
         if kept == 0.0:

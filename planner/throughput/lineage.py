@@ -1,5 +1,7 @@
 """The software that runs an experiment: its lineage, whose offsets apply, and what it makes of the operations."""
 
+from collections.abc import Mapping
+
 from planner.experiment.experiment import Experiment
 from planner.throughput.calibration import Calibration
 from planner.throughput.kernels import CONVOLUTIONS, Variant
@@ -22,7 +24,13 @@ def lineage_of(experiment: Experiment, framework: str = "pytorch") -> str:
     return framework if level == "eager" else f"{framework}-{level}"
 
 
-def variant_of(experiment: Experiment, calibration: Calibration) -> Variant:
+def level_constants(experiment: Experiment, calibration: Calibration, framework: str) -> Mapping[str, float]:
+    """The calibration's constants of the software level: TensorFlow's compiler (XLA) fuses less than PyTorch's does."""
+    level = software_level(experiment)
+    return calibration.levels["xla" if level == "compiled" and framework == "tensorflow" else level]
+
+
+def variant_of(experiment: Experiment, calibration: Calibration, framework: str = "pytorch") -> Variant:
     """Layout constants, fusion and frozen weights of the experiment. Layout matters to convolutions only.
 
     Vendors' scripts run channels last in 2-byte arithmetic only (memory_format in the configs.yml of NVIDIA's
@@ -33,7 +41,7 @@ def variant_of(experiment: Experiment, calibration: Calibration) -> Variant:
     channels_last = convolutional and (experiment.channels_last or tuned_layout)
     return Variant(
         layout=calibration.layouts["nhwc" if channels_last else "nchw"],
-        fused_bytes_factor=calibration.levels[software_level(experiment)]["fused_bytes_factor"],
+        fused_bytes_factor=level_constants(experiment, calibration, framework)["fused_bytes_factor"],
         frozen_weights=experiment.lora_rank is not None,
         four_bit_weights=experiment.four_bit_weights,
     )

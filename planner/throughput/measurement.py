@@ -15,7 +15,7 @@ from planner.hardware.interconnect import Network, default_link
 from planner.hardware.machine import Machine
 from planner.throughput.estimate import Scope
 from planner.throughput.row_rate import MeasuredRow, rate_of
-from planner.throughput.row_software import Software, precision_run, read_software
+from planner.throughput.row_software import Software, precision_run, software_run
 from planner.workloads.attention import with_stored_scores
 from planner.workloads.catalog import zoo_workload
 from planner.workloads.resize import at_image_size, at_seq_length
@@ -54,7 +54,7 @@ def read_measurement(row: MeasuredRow, workload: Workload | None = None) -> Meas
     accelerator = read_accelerator(row.get("gpu") or "")
     if any(method in (row.get("model") or "").casefold() for method in _ADAPTER_METHODS):
         raise InputError("fine-tuning of adapters: the row does not state their rank")
-    software = read_software(row.get("framework_version") or "", row.get("variant") or "")
+    software = software_run(row, accelerator)
     tokens_per_sample = None
     if workload is None:
         workload, tokens_per_sample = _workload(row, software)

@@ -32,6 +32,8 @@ _FRAMEWORKS = {
     "torch7": "torch7",
     "mlx": "mlx",
 }
+_TENSORFLOW_WITHOUT_NHWC = ("tensorflow 1.", "tensorflow 2.0", "tensorflow 2.1")
+_TENSOR_CORES, _TURING, _AMPERE = (7, 0), (7, 5), (8, 0)
 _TENSORFLOW_WITHOUT_TF32 = ("tensorflow 2.0", "tensorflow 2.1", "tensorflow 2.2", "tensorflow 2.3")
 
 _PRECISIONS: dict[str, Precision] = {
@@ -132,3 +134,21 @@ def precision_run(row: MeasuredRow, accelerator: Accelerator) -> Precision:
     without_tf32 = (row.get("framework_version") or "").casefold().startswith(_TENSORFLOW_WITHOUT_TF32)
     strict = precision == "fp32" and without_tf32 and accelerator.tf32_flops_per_s is not None
     return "fp32-strict" if strict else precision
+
+
+def software_run(row: MeasuredRow, accelerator: Accelerator) -> Software:
+    """The row's software, with the layout that TensorFlow gives 2-byte convolutions by itself.
+
+    On tensor cores XLA computes them channels last (``gpu_layout_assignment.cc``), and so does the graph's own layout
+    optimizer (``generic_layout_optimizer.cc``) from release 2.2 on and in NVIDIA's builds of 1.15, which are all that
+    runs on Ampere. Rows of 2.2 on Turing run as fast as those of 1.15: there it is not worth anything.
+    """
+    version = row.get("framework_version") or ""
+    software = read_software(version, row.get("variant") or "")
+    capability = accelerator.compute_capability or (0, 0)
+    two_bytes = not read_precision(row.get("precision", "")).startswith(("fp32", "tf32"))
+    if software.framework != "tensorflow" or not two_bytes or capability < _TENSOR_CORES:
+        return software
+    optimized = capability != _TURING and not version.casefold().startswith(_TENSORFLOW_WITHOUT_NHWC)
+    channels_last = software.compiled or capability >= _AMPERE or optimized
+    return software._replace(channels_last=software.channels_last or channels_last)

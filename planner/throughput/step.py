@@ -16,7 +16,7 @@ from planner.throughput.estimate import Scope, StepEstimate
 from planner.throughput.evidence import Correction, Knowledge, shipped_knowledge, subject_of
 from planner.throughput.input_pipeline import input_rate
 from planner.throughput.kernels import ClassTime, StepWork, kind_of, prepare, time_by_class, training_flops
-from planner.throughput.lineage import MODEL_PARALLEL, ONE_PROCESS, lineage_of, software_level, variant_of
+from planner.throughput.lineage import MODEL_PARALLEL, ONE_PROCESS, level_constants, lineage_of, variant_of
 from planner.throughput.memory import MemoryModel, available_bytes, memory_model
 from planner.throughput.model_parallel import (
     Split,
@@ -71,14 +71,14 @@ class StepModel:
         self.knowledge = knowledge or shipped_knowledge()
         self.scope = scope
         self.calibration = self.knowledge.calibration
-        self.variant = variant_of(experiment, self.calibration)
+        self.variant = variant_of(experiment, self.calibration, framework)
         self.lineage = lineage_of(experiment, framework)
         self.kind = kind_of(experiment.workload)
         self._framework = framework
         self._update_loop = update_loop
         self._fp32_product_share = fp32_product_share
         self._enforce_memory = enforce_memory
-        level = self.calibration.levels[software_level(experiment)]
+        level = level_constants(experiment, self.calibration, framework)
         self._host_factor = level["host_factor"] * self.calibration.host_factors.get(framework, 1.0)
         self._training_flops = training_flops(experiment.workload, self.variant)
         self._recomputed_share = share_with_gradients(experiment.workload)

@@ -7,8 +7,9 @@ import pytest
 from planner.hardware.catalog import resolve
 from planner.throughput.calibration import load_calibration
 from planner.throughput.device import device_rates, sustained
-from planner.throughput.kernels import runs_winograd
+from planner.throughput.kernels import precision_in, runs_winograd
 from planner.throughput.precision import resolve_precision
+from planner.workloads.catalog import load_workload
 from tests.throughput.examples import A100
 
 CONSTANTS = load_calibration().device
@@ -51,3 +52,20 @@ def test_winograd_needs_fp32_units_and_a_wide_kernel() -> None:
     assert runs_winograd("conv", 4, plain)
     assert not runs_winograd("conv1", 4, plain)
     assert not runs_winograd("conv", 4, tf32)
+
+
+def test_volumes_are_not_convolved_by_winograd() -> None:
+    plain = resolve_precision("fp32", resolve("V100").accelerator)
+    assert plain is not None
+    assert runs_winograd("conv", 4, precision_in(load_workload("nnunet-2d"), plain))
+    assert not runs_winograd("conv", 4, precision_in(load_workload("nnunet-3d"), plain))
+
+
+@pytest.mark.parametrize(("name", "times_longer"), [("V100", 1.0), ("RTX 2080 Ti", 2.0), ("RTX 3090", 1.0)])
+def test_turing_waits_twice_as_long_for_operands(name: str, times_longer: float) -> None:
+    accelerator = resolve(name).accelerator
+    precision = resolve_precision("fp16", accelerator)
+    assert precision is not None
+    rates = device_rates(accelerator, precision, load_calibration())
+    assert rates is not None
+    assert rates.seconds_per_fed_clock == pytest.approx(times_longer * rates.seconds_per_sm_clock)

@@ -205,3 +205,25 @@ def test_nvidias_bert_rows_without_a_length_are_bert_large_on_squad() -> None:
 )
 def test_releases_before_cuda_11_are_a_lineage_of_their_own(version: str, lineage: str) -> None:
     assert read_software(version, "").framework == lineage
+
+
+@pytest.mark.parametrize(
+    ("version", "variant", "gpu", "precision", "channels_last"),
+    [
+        ("tensorflow 2.3", "synthetic", "A100 SXM 40GB", "fp16(master fp32)", True),
+        ("tensorflow 1.15", "synthetic", "RTX 3070", "fp16(master fp32)", True),
+        ("tensorflow 2.2", "synthetic", "V100 SXM 32GB", "fp16(master fp32)", True),
+        ("tensorflow 1.15", "synthetic", "V100 SXM 32GB", "fp16(master fp32)", False),
+        ("tensorflow 2.2", "synthetic", "RTX 2080 Ti", "fp16(master fp32)", False),
+        ("tensorflow 1.15", "XLAsynthetic", "RTX 2080 Ti", "fp16(master fp32)", True),
+        ("tensorflow 2.2", "XLAsynthetic", "GTX 1080 Ti", "fp16(master fp32)", False),
+        ("tensorflow 2.3", "XLAsynthetic", "A100 SXM 40GB", "fp32", False),
+        ("pytorch 1.13.0a0", "", "A100 SXM 40GB", "amp-fp16", False),
+        ("pytorch 1.13.0a0", "nhwc", "A100 SXM 40GB", "amp-fp16", True),
+    ],
+)
+def test_tensorflow_changes_the_layout_of_2_byte_convolutions(
+    version: str, variant: str, gpu: str, precision: str, channels_last: bool
+) -> None:
+    row = {**ROW, "framework_version": version, "variant": variant, "gpu": gpu, "precision": precision}
+    assert read_measurement(row).software.channels_last == channels_last

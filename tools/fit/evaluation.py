@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from planner.throughput.calibration import Calibration
-from planner.throughput.evidence import GENERAL_KINDS
+from planner.throughput.evidence import GENERAL_KINDS, NETWORK_KINDS
 from tools.fit.constants import fit_constants, problem_of, residuals
-from tools.fit.effects import HasEffects, predict_offsets, solve_effects
+from tools.fit.effects import FittedEffects, HasEffects, fitted_effects, predict_offsets, solve_effects
 from tools.fit.folds import Errors, LeftOut, Whole, die, errors, family, leave_out, network, split
 from tools.fit.intervals import (
     Coverage,
@@ -29,6 +29,7 @@ from tools.fit.pairs import scaling_pairs
 from tools.fit.parameters import Vector
 from tools.fit.rows import TIMM
 from tools.fit.scaling import Pair, left_out_errors, plausible
+from tools.fit.variances import fit_variances
 
 FOLDS = 8
 FAMILY_FOLDS = 5
@@ -76,8 +77,14 @@ def evaluate(
             for layout in ("nchw", "nhwc")
         },
         "Unseen accelerators (one GPU, step with optimizer, tiers A and B, without timm)": _by_offsets(by_die, judged),
-        "The same, by source, with workload and architecture offsets": _by(observations, "source", by_die, judged),
-        "The same, by accelerator": _by(observations, "gpu", by_die, judged),
+        "The same, by source, with workload and architecture offsets": _by(
+            observations, "source", by_die.all_offsets, judged
+        ),
+        "The same, by accelerator": _by(observations, "gpu", by_die.all_offsets, judged),
+        "Five other networks measured on the accelerator in the same software": {
+            "all": errors(by_die.calibrated[judged]),
+            **_by(observations, "source", by_die.calibrated, judged & np.isfinite(by_die.calibrated)),
+        },
         "Unseen networks, accelerator and software known": {"all but timm": errors(by_network.all_offsets[~timm])},
         "One reference measurement on another GPU of the same architecture": {
             "same architecture": errors(_from_one_reference(observations, by_die.constants_only, judged, sd, noise))
@@ -116,6 +123,24 @@ def evaluate(
     )
 
 
+def left_out_variances(
+    observations: Sequence[Observation], jobs: Sequence[Job], calibration: Calibration, prior: Mapping[str, Any]
+) -> tuple[dict[str, float], float]:
+    """(kind -> standard deviation of its effects, that of the noise) from residuals of constants fitted elsewhere.
+
+    The one source that is half of all rows, of one GPU, is thinned; jobs have no part in constants.
+    """
+    sd, noise = prior["offsets"]["prior_sd"], prior["offsets"]["noise_sd"]
+    problem = problem_of(observations, calibration, prior)
+    whole = Whole(observations, problem, fit_constants(problem), sd, noise)
+    timm = np.array([o.groups["source"] == TIMM for o in observations])
+    by_family, by_die = leave_out(whole, family, FAMILY_FOLDS), leave_out(whole, die, FOLDS)
+    left = np.where(timm, by_family.constants_only, by_die.constants_only)
+    kept = _balanced(left, timm)
+    everything: list[HasEffects] = [*(observations[i] for i in kept), *jobs]
+    return fit_variances(everything, np.concatenate([left[kept], [job.residual for job in jobs]]), sd, noise)
+
+
 def _is_judged(observation: Observation) -> bool:
     groups = observation.groups
     return groups["source"] != TIMM and groups["scope"] == "step" and groups["tier"] in ("A", "B")
@@ -130,13 +155,12 @@ def _by_offsets(left_out: LeftOut, members: Any) -> dict[str, Errors]:
         "constants only": errors(left_out.constants_only[members]),
         "network and software offsets": errors(left_out.network_offsets[members]),
         "all offsets": errors(left_out.all_offsets[members]),
-        "all offsets and five models measured on the accelerator": errors(left_out.calibrated[members]),
     }
 
 
-def _by(observations: Sequence[Observation], group: str, left_out: LeftOut, members: Any) -> dict[str, Errors]:
+def _by(observations: Sequence[Observation], group: str, residuals: Vector, members: Any) -> dict[str, Errors]:
     names = np.array([o.groups[group] for o in observations])
-    return {str(name): errors(left_out.all_offsets[members & (names == name)]) for name in sorted(set(names[members]))}
+    return {str(name): errors(residuals[members & (names == name)]) for name in sorted(set(names[members]))}
 
 
 def _leave_rows_out(whole: Whole, plain: Vector) -> Vector:
@@ -185,31 +209,43 @@ def _jobs(whole: Whole, plain: Vector, jobs: Sequence[Job]) -> dict[str, Errors]
         known: list[HasEffects] = [*observations, *(jobs[i] for i in training)]
         solved = solve_effects(known, np.concatenate([plain, own[training]]), sd, noise)
         left[held] = own[held] - predict_offsets(solved, known, [jobs[i] for i in held], sd)
+    everything: list[HasEffects] = [*observations, *jobs]
+    remaining = fitted_effects(solve_effects(everything, np.concatenate([plain, own]), sd, noise), everything, sd)
     sources = np.array([job.groups["source"] for job in jobs])
     table = {}
     for source in sorted(set(sources)):
         table[f"{source}: constants only"] = errors(own[sources == source])
         table[f"{source}: lineage and architecture offsets"] = errors(left[sources == source])
-        with_one = _with_one_job(jobs, left, sources == source, whole)
+        with_one = _with_one_job(jobs, left, sources == source, whole, remaining)
         if len(with_one):
             table[f"{source}: and one measurement on the GPU"] = errors(with_one)
     return table
 
 
-def _with_one_job(jobs: Sequence[Job], left: Vector, members: Any, whole: Whole) -> Vector:
-    """Residuals where one job of another network on the same GPU is known as well; every such job in turn."""
+def _with_one_job(jobs: Sequence[Job], left: Vector, members: Any, whole: Whole, remaining: FittedEffects) -> Vector:
+    """Residuals where one job of another network on the same GPU is known as well; every such job in turn.
+
+    What it moves is what the fitted effects leave open, as :meth:`Knowledge.with_references` weighs a measurement.
+    """
     chosen = [int(i) for i in np.flatnonzero(members)]
     networks = [dict(job.effects)["network"] for job in jobs]
-    shared = sum(whole.sd[kind] ** 2 for kind in GENERAL_KINDS)
-    weight = shared / (sum(sd**2 for sd in whole.sd.values()) + whole.noise_sd**2)
-    return np.array(
-        [
-            left[i] - weight * left[j]
-            for i in chosen
-            for j in chosen
-            if networks[i] != networks[j] and jobs[i].groups["gpu"] == jobs[j].groups["gpu"]
-        ]
-    )
+    own = sum(whole.sd[kind] ** 2 for kind in NETWORK_KINDS) + whole.noise_sd**2
+    moved = []
+    for i in chosen:
+        mine = jobs[i].effects
+        for j in chosen:
+            if networks[i] == networks[j] or jobs[i].groups["gpu"] != jobs[j].groups["gpu"]:
+                continue
+            open_to_both = {
+                kind: remaining.values[kind][name][1] ** 2
+                for kind, name in jobs[j].effects
+                if kind in GENERAL_KINDS and (kind, name) in mine
+            }
+            others = sum(
+                remaining.values[kind][name][1] ** 2 for kind, name in jobs[j].effects if kind in GENERAL_KINDS
+            )
+            moved.append(left[i] - sum(open_to_both.values()) / (others + own) * left[j])
+    return np.array(moved)
 
 
 def _scaling(

@@ -10,7 +10,7 @@ import numpy as np
 
 from planner.throughput.evidence import GENERAL_KINDS
 from tools.fit.constants import Problem, fit_constants, residuals
-from tools.fit.effects import predict_offsets, solve_effects
+from tools.fit.effects import Solved, covariance, predict_offsets, solve_effects
 from tools.fit.observations import Observation
 from tools.fit.parameters import Vector
 
@@ -30,8 +30,8 @@ WITHOUT_DEVICE = ("software", "network", "workload", "workload_precision")
 class LeftOut(NamedTuple):
     """ln(predicted / measured time) of each observation, predicted without its group; by what offsets were allowed.
 
-    ``calibrated`` also knows a few networks measured on the held-out accelerators; it is NaN for those themselves, and
-    where it was not asked for.
+    ``calibrated`` also knows a few other networks measured on the same accelerator by the same loop; it is NaN where
+    there are too few, and where it was not asked for.
     """
 
     constants_only: Vector
@@ -91,25 +91,48 @@ def leave_out(whole: Whole, group_of: Callable[[Observation], str], count: int, 
         results.all_offsets[held] = plain - predict_offsets(solved, known, unknown, sd)
         if not calibrate:
             continue
-        chosen = _calibration_models(unknown)
-        more = [*known, *(unknown[i] for i in chosen)]
-        known_residuals = np.concatenate([everything[training], plain[chosen]])
-        calibrated = plain - predict_offsets(solve_effects(more, known_residuals, sd, noise_sd), more, unknown, sd)
-        calibrated[chosen] = np.nan
-        results.calibrated[held] = calibrated
+        results.calibrated[held] = _calibrated(solved, known, plain, unknown, sd, noise_sd)
     return results
 
 
-def _calibration_models(observations: Sequence[Observation]) -> list[int]:
-    """Positions of one observation each of a few networks on every accelerator, the same ones at every run."""
-    chosen: dict[str, dict[str, int]] = {}
+def _calibrated(
+    solved: Solved,
+    known: Sequence[Observation],
+    residuals: Vector,
+    held: Sequence[Observation],
+    sd: Mapping[str, float],
+    noise_sd: float,
+) -> Vector:
+    """Residuals of ``held`` when ``CALIBRATION_MODELS`` other networks of its loop are measured once each as well."""
+    left = np.full(len(held), np.nan)
+    first = _first_rows(held)
+    wanted = [p for p, o in enumerate(held) if len(first[_loop(o)]) > CALIBRATION_MODELS]
+    if not wanted:
+        return left
+    shared = covariance(held, known, sd)
+    remaining = covariance(held, held, sd) - shared @ np.linalg.solve(solved.covariance, shared.T)
+    expected = residuals - shared @ solved.weights
+    for position in wanted:
+        others = first[_loop(held[position])]
+        names = sorted(others.keys() - {network(held[position])}, key=lambda name: zlib.crc32(name.encode()))
+        chosen = [others[name] for name in names[:CALIBRATION_MODELS]]
+        among = remaining[np.ix_(chosen, chosen)] + noise_sd**2 * np.eye(len(chosen))
+        left[position] = expected[position] - remaining[position, chosen] @ np.linalg.solve(among, expected[chosen])
+    return left
+
+
+def _loop(observation: Observation) -> tuple[str, str, str]:
+    """Whose script in which software and precision on which accelerator: what a user calibrates."""
+    groups = observation.groups
+    return groups["gpu"], groups["source"], dict(observation.effects)["software"]
+
+
+def _first_rows(observations: Sequence[Observation]) -> dict[tuple[str, str, str], dict[str, int]]:
+    """Loop -> network -> position of its first row."""
+    first: dict[tuple[str, str, str], dict[str, int]] = {}
     for position, observation in enumerate(observations):
-        chosen.setdefault(observation.groups["gpu"], {}).setdefault(network(observation), position)
-    return [
-        by_network[name]
-        for by_network in chosen.values()
-        for name in sorted(by_network, key=lambda name: zlib.crc32(name.encode()))[:CALIBRATION_MODELS]
-    ]
+        first.setdefault(_loop(observation), {}).setdefault(network(observation), position)
+    return first
 
 
 class Errors(NamedTuple):

@@ -89,14 +89,14 @@ class _OperationColumns:
             moved = operation.bytes.at(batch) * observation.accumulation
             flops = operation.flops.at(batch) * observation.accumulation if op_class in GEMM else 0.0
             engine = engine_of(op_class, size, observation.precision)
-            per_sm_clock = 0.0 if op_class in DEPTHWISE else rates.seconds_per_sm_clock
+            per_fed_clock = 0.0 if op_class in DEPTHWISE else rates.seconds_per_fed_clock
             slope, slope_value, gain, kernel, kernel_value = self._shape(operation, name)
             winograd = runs_winograd(op_class, size, observation.precision)
             self._rows.append(
                 (
                     position,
                     flops * rates.seconds_per_flop[engine],
-                    flops * per_sm_clock,
+                    flops * per_fed_clock,
                     moved / observation.bandwidth_bytes_per_s,
                     moved * rates.seconds_per_sm_clock,
                     index.get(f"{name}/c", self._none),

@@ -16,6 +16,8 @@ from tools.fit.scaling import Pair
 _SAME = ("source", "model", "gpu", "precision", "framework_version", "batch_per_gpu")
 # Old multi-GPU logs of this network state the rate of one GPU: a rate that hardly grows is one.
 _PER_GPU_MODEL, _PER_GPU_BELOW = "SSD", 1.3
+# Where the same was run with and without a compiler, and the software level that is.
+_COMPILED_SOURCES = {"lambdal/lambda-tensorflow-benchmark": "xla", "karpathy/nanoGPT": "compiled"}
 # One virtual machine without its links, under the label of the module (docs/model.md, "The prototype").
 _BROKEN_GPU, _BROKEN_BELOW = "A100-40GB-SXM", 0.6
 
@@ -64,14 +66,21 @@ def _pairs_of(members: Sequence[tuple[MeasuredRow, Measurement]]) -> list[Pair]:
     return pairs
 
 
-def compiled_pairs(rows: Iterable[MeasuredRow]) -> list[tuple[Measurement, Measurement]]:
-    """(plain, compiled) one-GPU rows in 2-byte arithmetic that differ in XLA only."""
+def compiled_pairs(rows: Iterable[MeasuredRow]) -> dict[str, list[tuple[Measurement, Measurement]]]:
+    """Software level -> (plain, compiled) one-GPU rows that differ in their compiler only.
+
+    Pairs in which XLA changed the layout of 2-byte convolutions as well say nothing of what it fused.
+    """
     groups: dict[tuple[str, ...], dict[bool, Measurement]] = {}
     for row in rows:
-        if row["source"] != "lambdal/lambda-tensorflow-benchmark" or row["n_gpus"] != "1":
+        if row["source"] not in _COMPILED_SOURCES or row["n_gpus"] != "1":
             continue
         measurement = read_measurement(row)
-        if measurement.precision == "fp16":
-            key = tuple(row[column] for column in _SAME)
-            groups.setdefault(key, {})[measurement.software.compiled] = measurement
-    return [(group[False], group[True]) for group in groups.values() if len(group) == 2]
+        version = row["framework_version"].removesuffix(" eager").removesuffix(" torch.compile")
+        key = tuple(version if column == "framework_version" else row[column] for column in _SAME)
+        groups.setdefault(key, {})[measurement.software.compiled] = measurement
+    pairs: dict[str, list[tuple[Measurement, Measurement]]] = {level: [] for level in _COMPILED_SOURCES.values()}
+    for key, group in groups.items():
+        if len(group) == 2 and group[False].software.channels_last == group[True].software.channels_last:
+            pairs[_COMPILED_SOURCES[key[0]]].append((group[False], group[True]))
+    return pairs

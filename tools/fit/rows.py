@@ -15,7 +15,7 @@ from planner.throughput.backtest import experiment_of
 from planner.throughput.calibration import Calibration
 from planner.throughput.device import architecture_group, device_rates
 from planner.throughput.evidence import EFFECT_KINDS, Knowledge, subject_of
-from planner.throughput.kernels import FUSABLE, kind_of, operations_in
+from planner.throughput.kernels import FUSABLE, kind_of, operations_in, precision_in
 from planner.throughput.measurement import Measurement, read_measurement
 from planner.throughput.optimizer import update_work
 from planner.throughput.precision import DevicePrecision, resolve_precision
@@ -26,6 +26,9 @@ from planner.workloads.workload import Operation, Workload
 from tools.fit.observations import Observation
 
 TIMM = "huggingface/pytorch-image-models"
+# Runs of one thing differ by less; beyond it, networks of two sizes share a name (EfficientNet-B0 and -B4), or one run
+# was disturbed.
+WIDEST_SPREAD = 2.5
 
 
 @dataclass(frozen=True)
@@ -80,9 +83,17 @@ def unfaithful(row: MeasuredRow) -> str | None:
         return "runs without cuDNN"
     if model.startswith("dlrm"):
         return "the batch column is in thousands, of all GPUs"
+    if _spread(row) > WIDEST_SPREAD:
+        return "a median over runs that are not one measurement"
     if model == "ig_resnext101_32x48d":
         return "the zoo has no record of this width"
     return None
+
+
+def _spread(row: MeasuredRow) -> float:
+    """The largest over the smallest rate of the runs whose median the row states; 1 where it does not say."""
+    lowest, highest = row.get("metric_min"), row.get("metric_max")
+    return float(highest) / float(lowest) if lowest and highest else 1.0
 
 
 def _measurement(row: MeasuredRow, records: Mapping[str, Workload]) -> Measurement:
@@ -112,7 +123,7 @@ def observation_of(measurement: Measurement, row: MeasuredRow, calibration: Cali
         layout="nhwc" if model.variant.layout is calibration.layouts["nhwc"] else "nchw",
         accelerator=accelerator,
         rates=rates,
-        precision=precision,
+        precision=precision_in(measurement.workload, precision),
         update_bytes=update.traffic_bytes if timed_update else 0.0,
         update_kernels=update.kernels if timed_update else 0.0,
         host_factor=calibration.host_factors.get(software.framework, 1.0),

@@ -22,6 +22,7 @@ from planner.throughput.calibration import Calibration
 from planner.throughput.collectives import communicate
 from planner.throughput.precision import DevicePrecision
 from tools.fit.folds import split
+from tools.fit.tables import DIGITS
 
 NOISE_SD = 0.08
 FOLDS = 6
@@ -88,7 +89,16 @@ def fit_collectives(pairs: Sequence[Pair], calibration: Calibration, prior: Mapp
         predicted = np.log([predicted_s(pair, changed) for pair in pairs])
         return np.concatenate([_robust((predicted - measured) / NOISE_SD), x / sd])
 
-    return _moved(prior, seen, least_squares(residuals, start, method="trf", max_nfev=30, diff_step=1e-3).x)
+    found = least_squares(residuals, start, method="trf", max_nfev=30, diff_step=1e-3).x
+    constants: dict[str, Any] = _rounded(_moved(prior, seen, found))
+    return constants
+
+
+def _rounded(value: Any) -> Any:
+    """All numbers with the digits that constants have: more of them differ by the machine that fitted."""
+    if isinstance(value, Mapping):
+        return {key: _rounded(item) for key, item in value.items()}
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def _robust(z: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,76 @@
+"""What the fit's tables rest on: figures that agree, rows that are one measurement, and how far effects scatter."""
+
+from __future__ import annotations
+
+import pytest
+
+np = pytest.importorskip("numpy")
+pytest.importorskip("scipy")
+
+from tools.fit.agreement import agree  # noqa: E402
+from tools.fit.pairs import compiled_pairs  # noqa: E402
+from tools.fit.rows import unfaithful  # noqa: E402
+from tools.fit.variances import fit_variances  # noqa: E402
+
+ROW = {"model": "resnet50", "source": "lambdal/lambda-tensorflow-benchmark", "framework_version": "tensorflow 2.2"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("share 0.4073, 9.4 %", "share 0.4074, 9.5 %", True),
+        ("5.606e-06", "5.607e-06", True),
+        ("18500.0", "18510.0", True),
+        ("share 0.4073", "share 0.4173", False),
+        ("9.4 %", "9.8 %", False),
+        ("1,101 rows", "1,102 rows", False),
+        ("5.606e-06", "5.606e-05", False),
+        ("mean 9.4", "median 9.4", False),
+        ("9.4", "9.4 9.4", False),
+    ],
+)
+def test_figures_agree_up_to_rounding_noise(first: str, second: str, same: bool) -> None:
+    assert agree(first, second) == same
+
+
+@pytest.mark.parametrize(
+    ("lowest", "highest", "faithful"), [("165", "1209", False), ("426", "646", True), ("", "", True)]
+)
+def test_a_median_of_two_networks_teaches_nothing(lowest: str, highest: str, faithful: bool) -> None:
+    assert (unfaithful({**ROW, "metric_min": lowest, "metric_max": highest}) is None) == faithful
+
+
+def test_pairs_differ_in_their_compiler_only() -> None:
+    row = {**ROW, "gpu": "RTX 2080 Ti", "n_gpus": "1", "batch_per_gpu": "64", "samples_per_s": "300"}
+    rows = [
+        {**row, "precision": precision, "variant": variant, "input": "224x224"}
+        for precision in ("fp32", "fp16")
+        for variant in ("synthetic", "XLAsynthetic")
+    ]
+    pairs = compiled_pairs(rows)["xla"]
+    # XLA computes 2-byte convolutions channels last, which Turing's plain rows are not.
+    assert [(plain.precision, plain.software.compiled, xla.software.compiled) for plain, xla in pairs] == [
+        ("fp32", False, True)
+    ]
+
+
+class _Row:
+    """Shares its network with the others of its group, and nothing else."""
+
+    def __init__(self, group: int, position: int) -> None:
+        kinds = ("software", "software_architecture", "architecture", "architecture_precision", "accelerator")
+        own = ("workload", "workload_precision", "workload_architecture", "workload_accelerator")
+        alone = tuple((kind, f"{position}") for kind in (*kinds, "network", *own))
+        self.effects = tuple((kind, f"{group}" if kind == "network" else name) for kind, name in alone)
+
+
+def test_scatter_is_found_where_it_is() -> None:
+    generator = np.random.default_rng(7)
+    rows = [_Row(group, 8 * group + member) for group in range(40) for member in range(8)]
+    shared = np.repeat(generator.normal(0.0, 0.12, 40), 8)
+    kinds = [kind for kind, _ in rows[0].effects]
+    start = {kind: 0.05 if kind == "network" else 1e-6 for kind in kinds}
+    sd, noise_sd = fit_variances(rows, shared + generator.normal(0.0, 0.05, 320), start, 0.1)
+    assert sd["network"] == pytest.approx(0.12, abs=0.03)
+    alone = sum(value**2 for kind, value in sd.items() if kind != "network") + noise_sd**2
+    assert alone**0.5 == pytest.approx(0.05, abs=0.01)
