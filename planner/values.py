@@ -41,6 +41,7 @@ def positive(text: str) -> float:
 
 
 def not_negative(text: str) -> float:
+    """A finite number, 0 or greater."""
     value = number(text)
     if value < 0:
         raise InputError(f"expected 0 or a positive number, not {text!r}")
@@ -78,6 +79,7 @@ def count(text: str) -> float:
 
 
 def probability(text: str) -> float:
+    """A share between 0 and 1, neither of them."""
     value = number(text)
     if not 0 < value < 1:
         raise InputError(f"expected a probability between 0 and 1 such as 0.9, not {text!r}")

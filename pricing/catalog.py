@@ -157,6 +157,7 @@ def open_snapshot(path: Path, notices: Sequence[str] = ()) -> Catalog:
 
 
 def read_meta(snapshot: sqlite3.Connection) -> dict[str, str]:
+    """What the tables say of themselves: their schema, days, what was published."""
     return dict(snapshot.execute("select key, value from meta"))
 
 

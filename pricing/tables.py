@@ -119,6 +119,7 @@ def quarantined_row(first: object, row: Quarantined) -> tuple[object, ...]:
 
 
 def insert(connection: sqlite3.Connection, table: str, rows: Iterable[Sequence[object]]) -> None:
+    """Whole rows, in the order of the table's columns."""
     stored = list(rows)
     if stored:
         marks = ", ".join("?" * len(stored[0]))

@@ -16,6 +16,8 @@ class CommandModule(Protocol):
 
 
 class Command(NamedTuple):
+    """A command: its module under planner.cli, and the line of ``gpuplanner --help``."""
+
     module: str
     help: str
 

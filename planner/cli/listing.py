@@ -33,6 +33,7 @@ def containing(words: Sequence[str], items: Iterable[Item], text: Sequence[str])
 
 
 def first(items: list[Item], max_rows: int) -> list[Item]:
+    """At most ``max_rows`` of the items; 0 is all."""
     return items[:max_rows] if max_rows else items
 
 
@@ -58,6 +59,7 @@ def _cell(value: Any) -> Any:
 
 
 def write_table(columns: Sequence[Column], cells: Sequence[Sequence[str]], total: int, what: str, output: str) -> None:
+    """A table or Markdown, and under it how many there are in all."""
     lines = markdown(columns, cells) if output == "markdown" else render(columns, cells, color=use_color())
     count = f"{len(cells)} of {total:,} {what}" + (" (-n 0 for all)" if len(cells) < total else "")
     lines += ["", *wrapped(count, terminal_width())]

@@ -12,6 +12,8 @@ from planner.units import UNKNOWN, format_money
 
 
 class Currency(NamedTuple):
+    """The currency amounts are shown in, by its ISO code, at the user's rate."""
+
     code: str = "USD"
     per_usd: float = 1.0
 

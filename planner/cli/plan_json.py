@@ -33,6 +33,7 @@ def write_csv(plan: Plan, out: TextIO) -> None:
 
 
 def plan_record(plan: Plan) -> dict[str, Any]:
+    """The plan as docs/json.md describes it."""
     return {
         "schema_version": SCHEMA_VERSION,
         "generated_at": plan.generated_at.isoformat(timespec="seconds"),
@@ -56,6 +57,7 @@ def _recommendation(recommendation: Recommendation) -> dict[str, Any]:
 
 
 def experiment_record(experiment: Experiment) -> dict[str, Any]:
+    """The experiment as it was resolved; None where the machine decides, or nothing was asked for."""
     workload = experiment.workload
     return {
         "model": workload.name,
@@ -92,6 +94,7 @@ def experiment_record(experiment: Experiment) -> dict[str, Any]:
 
 
 def estimate_record(row: Estimate) -> dict[str, Any]:
+    """A row of a plan, in the order of docs/json.md."""
     return {
         "rank": row.rank,
         "row": row.row,

@@ -36,4 +36,5 @@ def number(text: str, scale: float = 1.0) -> float | None:
 
 
 def whole(text: str) -> int | None:
+    """A cell's whole number; an empty cell is None."""
     return int(text) if text else None

@@ -36,6 +36,7 @@ class ElectricityPrice(NamedTuple):
 
 @cache
 def electricity_prices() -> dict[str, ElectricityPrice]:
+    """All prices that have a source, by country or US state."""
     with _TABLE.open(encoding="utf-8", newline="") as table:
         return {
             row["country"]: ElectricityPrice(

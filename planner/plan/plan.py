@@ -33,6 +33,8 @@ class CostPart(NamedTuple):
 
 
 class TimePart(NamedTuple):
+    """A part of a run's P50: provisioning, data, training, evaluation ..."""
+
     name: str
     seconds: float
 

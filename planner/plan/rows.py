@@ -35,27 +35,37 @@ _DOUBTS = (MARKETPLACE_ASK, FAR_BELOW_MEDIAN)
 
 
 def ranked_estimate(row: Row, rank: int, on_front: bool, now: datetime) -> Estimate:
+    """The row with its place in the order, written out: intervals, bill, time parts, energy, flags."""
     setting, offer = row.setting, row.offer
     candidate = setting.candidate
     time_s = setting.time_s(offer)
     added = limits_at_p50(setting.timeline, candidate.free_tier) if candidate.free_tier is not None else None
-    return _estimate(
-        candidate,
-        offer,
-        setting.step,
-        now,
+    time_parts = _time_parts(setting, offer, time_s, added)
+    energy_kwh = _energy_kwh(candidate, time_s, added)
+    known = _known(candidate, offer, setting.step)
+    return known._replace(
         rank=rank,
         time_s=time_s,
-        cost_usd=setting.cost_usd(offer, now.date()) if math.isfinite(row.cost_usd) else None,
-        time_parts=_time_parts(setting, offer, time_s, added),
-        added=added,
         finish_at=later(now, time_s.p50),
+        cost_usd=setting.cost_usd(offer, now.date()) if math.isfinite(row.cost_usd) else None,
+        cost_parts=_bill(candidate, offer, time_s, time_parts),
+        time_parts=time_parts,
         p_meets=row.p_meets,
         on_front=on_front,
-        reason="",
+        flags=(*_flags(candidate, offer, now, added), *_marks(row), *known.flags),
+        energy_kwh=energy_kwh,
+        co2_kg=_co2_kg(candidate, offer, energy_kwh),
         spot=_spot_terms(setting, offer) if offer is not None and offer.purchase == "spot" else None,
-        marks=_marks(row),
+        hints=_hints(candidate, offer),
     )
+
+
+def refused_estimate(refusal: Refusal, now: datetime) -> Estimate:
+    """A way to run that has no rank, with what is known of it all the same, and the reason."""
+    candidate, offer = refusal.candidate, refusal.offer
+    known = _known(candidate, offer, refusal.step)
+    marks = () if candidate.tariff.complete else (COST_INCOMPLETE,)
+    return known._replace(flags=(*_flags(candidate, offer, now, None), *marks, *known.flags), reason=refusal.reason)
 
 
 def _marks(row: Row) -> tuple[str, ...]:
@@ -78,47 +88,11 @@ def _spot_terms(setting: Setting, offer: Offer) -> SpotTerms:
     return spot_terms(line, rate, even)
 
 
-def refused_estimate(refusal: Refusal, now: datetime) -> Estimate:
-    return _estimate(
-        refusal.candidate,
-        refusal.offer,
-        refusal.step,
-        now,
-        rank=None,
-        time_s=None,
-        cost_usd=None,
-        time_parts=(),
-        added=None,
-        finish_at=None,
-        p_meets=None,
-        on_front=False,
-        reason=refusal.reason,
-        marks=() if refusal.candidate.tariff.complete else (COST_INCOMPLETE,),
-    )
-
-
-def _estimate(
-    candidate: Candidate,
-    offer: Offer | None,
-    step: StepEstimate | None,
-    now: datetime,
-    *,
-    rank: int | None,
-    time_s: Interval | None,
-    cost_usd: Interval | None,
-    time_parts: tuple[TimePart, ...],
-    added: Schedule | None,
-    finish_at: datetime | None,
-    p_meets: float | None,
-    on_front: bool,
-    reason: str,
-    marks: tuple[str, ...],
-    spot: SpotTerms | None = None,
-) -> Estimate:
+def _known(candidate: Candidate, offer: Offer | None, step: StepEstimate | None) -> Estimate:
+    """What a machine, its offer and the physics say, before the run's time and cost."""
     machine = candidate.machine
-    energy_kwh = _energy_kwh(candidate, time_s, added)
     return Estimate(
-        rank=rank,
+        rank=None,
         place=candidate.place,
         is_this_machine=candidate.is_this_machine,
         hypothetical=candidate.hypothetical,
@@ -142,26 +116,26 @@ def _estimate(
         global_batch_size=step.global_batch_size if step else None,
         step_time_s=step.step_time_s if step else None,
         samples_per_s=step.samples_per_s if step else None,
-        time_s=time_s,
-        finish_at=finish_at,
-        cost_usd=cost_usd,
+        time_s=None,
+        finish_at=None,
+        cost_usd=None,
         usd_per_hour=candidate.usd_per_hour(offer),
-        cost_parts=_bill(candidate, offer, time_s, time_parts) if time_s else (),
-        time_parts=time_parts,
-        p_meets=p_meets,
-        on_front=on_front,
+        cost_parts=(),
+        time_parts=(),
+        p_meets=None,
+        on_front=False,
         mfu=step.mfu if step else None,
         bound_by=step.bound_by if step else None,
         evidence=step.evidence if step else None,
-        flags=_flags(candidate, offer, now, added) + marks + (step.flags if step else ()),
+        flags=step.flags if step else (),
         price_as_of=offer.price_as_of if offer else candidate.tariff.price_as_of,
         price_source=offer.price_source if offer else candidate.tariff.source,
-        energy_kwh=energy_kwh,
-        co2_kg=_co2_kg(candidate, offer, energy_kwh),
-        reason=reason,
+        energy_kwh=None,
+        co2_kg=None,
+        reason="",
         step_parts=step.parts if step else None,
-        spot=spot,
-        hints=_hints(candidate, offer) if rank else (),
+        spot=None,
+        hints=(),
         to_buy_usd=candidate.to_buy_usd,
     )
 
@@ -208,10 +182,8 @@ def _time_parts(
     return (*parts, TimePart("interruptions", lost_s)) if lost_s > 0 else parts
 
 
-def _energy_kwh(candidate: Candidate, time_s: Interval | None, added: Schedule | None) -> float | None:
+def _energy_kwh(candidate: Candidate, time_s: Interval, added: Schedule | None) -> float | None:
     """Wall energy of an own machine; for a rented one, its accelerators' board power times the site's overhead."""
-    if time_s is None:
-        return None
     waiting_s = added.waiting_s if added is not None else 0.0
     hours = (time_s.p50 - waiting_s) / SECONDS_PER_HOUR
     if candidate.power_w is not None:

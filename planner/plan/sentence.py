@@ -33,6 +33,7 @@ _ANY_REGION = ("all", "any")
 
 
 def recommendation_sentence(row: Row, limits: Limits, now: datetime, money: MoneyFormat = format_money) -> str:
+    """The answer: where, how long, until when, for how much, and what makes it the best."""
     offer = row.offer
     time_s = row.setting.time_s(offer)
     cost = row.setting.cost_usd(offer, now.date())

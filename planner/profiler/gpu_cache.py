@@ -13,6 +13,8 @@ _FILE = "nvidia-gpus.json"
 
 
 class Remembered(NamedTuple):
+    """What the library said of the GPUs, and of its driver."""
+
     gpus: tuple[GpuFacts, ...]
     driver_version: str
 

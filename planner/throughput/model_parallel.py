@@ -51,6 +51,7 @@ class Group(NamedTuple):
 
 
 def is_split(experiment: Experiment) -> bool:
+    """Whether one copy of the model takes several GPUs."""
     return experiment.tensor_parallel * experiment.pipeline_parallel > 1
 
 

@@ -26,6 +26,7 @@ NAME = "axolotl"
 
 
 def read(content: Mapping[str, Any], found: Found) -> None:
+    """Put what the file says into ``found``."""
     found.read(content, _SETTERS, _WITHOUT_EFFECT)
     precision(found, content)
     if "steps" in found.values:

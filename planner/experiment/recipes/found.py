@@ -62,16 +62,16 @@ def whole(field: str, *, scale: int = 1) -> Setter:
 
 
 def as_whole(found: Found, key: str, value: Any) -> int:
-    try:
-        number = float(value) if not isinstance(value, bool) else math.nan
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number) or number != int(number):
+    """The value as a whole number. Raises InputError."""
+    result = _finite(value)
+    if result is None or result != int(result):
         raise found.wrong(key, value, "a whole number")
-    return int(number)
+    return int(result)
 
 
 def number(field: str) -> Setter:
+    """A finite number, also one that stands as text."""
+
     def set_number(found: Found, key: str, value: Any) -> None:
         found.put(field, as_number(found, key, value))
 
@@ -79,13 +79,20 @@ def number(field: str) -> Setter:
 
 
 def as_number(found: Found, key: str, value: Any) -> float:
-    try:
-        result = float(value) if not isinstance(value, bool) else math.nan
-    except (TypeError, ValueError):
-        result = math.nan
-    if not math.isfinite(result):
+    """The value as a finite number. Raises InputError."""
+    result = _finite(value)
+    if result is None:
         raise found.wrong(key, value, "a number")
     return result
+
+
+def _finite(value: Any) -> float | None:
+    """The number that is written; None for none, and for true and false, which Python counts as 1 and 0."""
+    try:
+        result = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        return None
+    return result if math.isfinite(result) else None
 
 
 def steps(found: Found, key: str, value: Any) -> None:
@@ -96,6 +103,8 @@ def steps(found: Found, key: str, value: Any) -> None:
 
 
 def switch(field: str) -> Setter:
+    """True or false."""
+
     def set_switch(found: Found, key: str, value: Any) -> None:
         found.put(field, as_bool(found, key, value))
 
@@ -103,6 +112,7 @@ def switch(field: str) -> Setter:
 
 
 def as_bool(found: Found, key: str, value: Any) -> bool:
+    """The value as true or false, also as text. Raises InputError."""
     if isinstance(value, str) and value.lower() in ("true", "false"):
         return value.lower() == "true"
     if not isinstance(value, bool):
@@ -111,6 +121,8 @@ def as_bool(found: Found, key: str, value: Any) -> bool:
 
 
 def text(field: str) -> Setter:
+    """A text as it stands."""
+
     def set_text(found: Found, key: str, value: Any) -> None:
         found.put(field, as_text(found, key, value))
 
@@ -118,6 +130,7 @@ def text(field: str) -> Setter:
 
 
 def as_text(found: Found, key: str, value: Any) -> str:
+    """The value, which must be a text of sensible length. Raises InputError."""
     if not isinstance(value, str) or len(value) > 500:
         raise found.wrong(key, value, "a text")
     return value

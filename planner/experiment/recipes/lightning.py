@@ -17,6 +17,7 @@ _PRECISIONS = {
 
 
 def read(content: Mapping[str, Any], found: Found) -> None:
+    """Put what the file says into ``found``."""
     for name, value in content.items():
         section = value if isinstance(value, dict) else {}
         arguments = section.get("init_args", section)

@@ -23,6 +23,7 @@ NAME = "timm args.yaml"
 
 
 def read(content: Mapping[str, Any], found: Found) -> None:
+    """Put what the file says into ``found``."""
     for key, value in content.items():
         setter = _SETTERS.get(str(key))
         if value in (None, "", False) and key != "amp":

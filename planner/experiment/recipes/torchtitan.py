@@ -12,6 +12,7 @@ NAME = "torchtitan"
 
 
 def read(content: Mapping[str, Any], found: Found) -> None:
+    """Put what the file says into ``found``."""
     for name, value in content.items():
         if not isinstance(value, dict):
             found.leave(str(name))

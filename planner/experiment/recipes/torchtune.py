@@ -25,6 +25,7 @@ _ADAPTERS = ("qlora_", "lora_", "dora_")
 
 
 def read(content: Mapping[str, Any], found: Found) -> None:
+    """Put what the file says into ``found``."""
     found.read(content, _SETTERS, _WITHOUT_EFFECT)
 
 
