@@ -108,7 +108,7 @@ def _record(experiment: Experiment, choice: Choice, explanation: Explanation, ru
         "samples_per_s": step.samples_per_s._asdict() if step.samples_per_s else None,
         "time_s": interval_record(run.time_s) if run else None,
         "cost_usd": interval_record(run.cost_usd) if run and run.cost_usd else None,
-        "cost_complete": choice.candidate.tariff.complete,
+        "cost_complete": _cost_known(choice),
         "usd_per_hour": choice.candidate.usd_per_hour(choice.offer),
         "price_as_of": _price_as_of(choice),
         "mfu": step.mfu,
@@ -203,11 +203,15 @@ def _run_lines(choice: Choice, run: WholeRun | None, currency: Currency, now: da
         return [f"{text} a run; no price of it is known"]
     cost = f"{currency.show(run.cost_usd.p50)} a run ({_range(run.cost_usd, currency.show)})"
     text += f", {cost} at {currency.show(hourly)} an hour"
-    known = choice.candidate.tariff.complete if choice.row is None else choice.row.cost_known
-    if not known:
+    if not _cost_known(choice):
         text += ", and what nobody knows the price of"
     seen = _price_as_of(choice)
     return [text + (f"; price seen {seen}" if seen else ""), *currency.rate(now)]
+
+
+def _cost_known(choice: Choice) -> bool:
+    """In full, or but for a part that is negligible at most."""
+    return choice.candidate.tariff.complete if choice.row is None else choice.row.cost_known
 
 
 def _price_as_of(choice: Choice) -> str | None:

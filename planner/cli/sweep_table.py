@@ -175,8 +175,7 @@ def _machine_cells(track: Track) -> tuple[str, str, str]:
 def _bill(track: Track, currency: Currency) -> str:
     if not track.used:
         return "idle"
-    unknown = any(part.usd is None for part in track.cost_parts)
-    return currency.exact(currency.hundredths(track.cost_usd)) + ("?" if unknown else "")
+    return currency.exact(currency.hundredths(track.cost_usd)) + ("" if track.cost_known else "?")
 
 
 def _amounts(plan: SweepPlan) -> list[float]:

@@ -1,5 +1,6 @@
 """A sweep planned: which machine of the pool runs which experiment when, until when, and for how much."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
@@ -9,7 +10,7 @@ from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.plan.candidates import Tariff
 from planner.plan.config import Config
-from planner.plan.cost import Charge, cents, price_age
+from planner.plan.cost import NEGLIGIBLE_SHARE, Charge, cents, price_age
 from planner.plan.extras import tariffs
 from planner.plan.makespan_bound import lower_bound
 from planner.plan.plan import CostPart
@@ -44,7 +45,8 @@ class Track(NamedTuple):
     """What one machine does: it is set up until ``head_s``, then runs its experiments one after the other.
 
     ``end_s`` is when the last one ends. ``cost_parts`` are its bill's lines, of which the known ones add up to
-    ``cost_usd``; both are empty for a machine that is not used.
+    ``cost_usd``; both are empty for a machine that is not used. ``cost_known``: in full, or but for a part that is
+    negligible at most.
     """
 
     machine: PoolMachine
@@ -53,6 +55,7 @@ class Track(NamedTuple):
     end_s: Interval
     cost_parts: tuple[CostPart, ...]
     cost_usd: float
+    cost_known: bool = True
 
     @property
     def used(self) -> bool:
@@ -234,7 +237,7 @@ def plan_sweep(
         feedback=_feedback(tracks),
         finish_at=now + timedelta(seconds=makespan_s.p50),
         p_meets=_p_meets(makespan_s, cost_usd, limits, now),
-        complete=all(part.usd is not None for track in tracks for part in track.cost_parts),
+        complete=all(track.cost_known for track in tracks),
     )
 
 
@@ -257,13 +260,27 @@ def _track(costing: Costing, machine: PoolMachine, index: int, jobs: Sequence[in
     # How wrong a machine's pace is holds for all that it runs: the ends of its experiments move together.
     ends = Interval(*(head_s + sum(costing.times[job][index][end] for job in jobs) for end in range(3)))
     found = [costing.tariffs[job][index] for job in jobs]
-    parts = _bill([tariff for tariff in found if tariff is not None], machine, clock_s)
-    return Track(machine, head_s, tuple(placed), ends, parts, _known_usd(parts))
+    tariffs_paid = [tariff for tariff in found if tariff is not None]
+    parts = _bill(tariffs_paid, machine, clock_s)
+    usd = _known_usd(parts)
+    known = _unknown_usd(tariffs_paid, clock_s) <= NEGLIGIBLE_SHARE * usd
+    return Track(machine, head_s, tuple(placed), ends, parts, usd, known)
 
 
 def _known_usd(parts: Iterable[CostPart]) -> float:
     """The sum of the known lines, cent by cent."""
     return sum(cents(part.usd) for part in parts if part.usd is not None) / 100
+
+
+def _unknown_usd(found: Sequence[Tariff], end_s: float) -> float:
+    """What the lines of the bill that nobody knows come to at most; infinite where one has no bound."""
+    kept_hours = (end_s + max(tariff.idle_s for tariff in found)) / SECONDS_PER_HOUR
+    total = 0.0
+    for name in dict.fromkeys(charge.name for tariff in found for charge in tariff.charges):
+        charges = [charge for tariff in found for charge in tariff.charges if charge.name == name and not charge.known]
+        bounds = [charge.at_most or (math.inf, math.inf) for charge in charges]
+        total += max((hourly for hourly, _ in bounds), default=0.0) * kept_hours + sum(once for _, once in bounds)
+    return total
 
 
 def _bill(found: Sequence[Tariff], machine: PoolMachine, end_s: float) -> tuple[CostPart, ...]:

@@ -221,3 +221,12 @@ def test_bad_input_is_one_sentence(run: Run, argv: tuple[str, ...], words: str) 
     assert result.code == 2
     assert words in result.err
     assert result.err.count("\n") == 1
+
+
+def test_an_unknown_part_that_is_negligible_at_most_leaves_the_cost_known(run: Run) -> None:
+    """Vast has no egress rate: at the dearest rate of anybody it is cents on a long sweep, and most of a short one."""
+    pool = ("--pool", "RTX 4090=2", "--where", "vast", "-o", "json")
+    long = run(*SWEEP, "--grid", "epochs=90,91", *pool).record
+    short = run(*SWEEP, "--grid", "epochs=0.01,0.02", *pool).record
+    assert {machine["provider"] for machine in (*long["machines"], *short["machines"])} == {"vast"}
+    assert (long["cost_complete"], short["cost_complete"]) == (True, False)

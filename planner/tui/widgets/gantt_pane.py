@@ -92,8 +92,7 @@ def _purchase(track: Track, palette: Palette) -> Text:
     line = Text(f"{BUY_WORDS.get(bought, bought):<5}", style=palette.faint)
     if not track.used:
         return line.append("not used", style=palette.faint)
-    unknown = any(part.usd is None for part in track.cost_parts)
-    return line.append(_exact(track.cost_usd) + ("?" if unknown else ""), style=palette.dim)
+    return line.append(_exact(track.cost_usd) + ("" if track.cost_known else "?"), style=palette.dim)
 
 
 def _exact(usd: float) -> str:
