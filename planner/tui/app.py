@@ -175,7 +175,7 @@ class PlannerApp(App[None]):
         try:
             self.post_message(Answered(self.core.ask(values, order.of_planner)))
         except InputError as error:
-            self.post_message(Unanswerable(str(error), field_of(error), in_form=True))
+            self.post_message(Unanswerable(str(error), field_of(error, values), in_form=True))
         except PlannerError as error:
             self.post_message(Unanswerable(str(error), None, in_form=False))
 

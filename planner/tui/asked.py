@@ -54,7 +54,12 @@ _FIELD_OF_FLAG = {
     "--epochs": "epochs",
     "--gpus": "gpus",
     "measurement": "measured",
+    "the rate in": "measured",
     "cannot read the GPUs": "gpus",
+    "number of GPUs in": "gpus",
+    "model file": "model",
+    "no file or folder": "model",
+    "known at image sizes": "size",
     "memory range": "gpus",
     "the data set": "dataset",
 }
@@ -101,12 +106,13 @@ class Levers(NamedTuple):
         return " ".join(word for word, on in named if on)
 
 
-def field_of(error: InputError) -> str | None:
-    """The key of the field at fault, where it is known."""
+def field_of(error: InputError, values: Values) -> str | None:
+    """The key of the field at fault among those of a form with these values, where it is known."""
     if isinstance(error, FieldError):
         return error.key
     if isinstance(error, UnknownNameError):
-        return _FIELD_OF_KIND.get(error.kind)
+        key = _FIELD_OF_KIND.get(error.kind)
+        return "measured" if key == "gpus" and error.name not in values.get("gpus", "") else key
     return next((field for words, field in _FIELD_OF_FLAG.items() if words in str(error)), None)
 
 

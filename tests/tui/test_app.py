@@ -308,6 +308,23 @@ async def test_keys_that_come_faster_than_they_are_heard(open_app: Open) -> None
         assert core.asked[-1][0] == {"model": "bert-large"}
 
 
+async def test_whoever_types_goes_on_typing_however_narrow_it_gets(open_app: Open) -> None:
+    async with open_app() as (app, pilot):
+        await pilot.press("f", "down", "down", "down", "down")
+        await pilot.pause()
+        await pilot.resize_terminal(60, 20)
+        await settled(app, pilot)
+        await pilot.press("6", "4")
+        await settled(app, pilot)
+        field = app.screen.query_one("#field-batch", FieldInput)
+        assert field.has_focus
+        assert field.value == "64"
+        assert field.region.bottom < 20
+        await pilot.resize_terminal(130, 36)
+        await settled(app, pilot)
+        assert field.has_focus
+
+
 async def test_another_theme_reaches_every_pane_also_those_under_a_tab(open_app: Open) -> None:
     async with open_app() as (app, pilot):
         await pilot.press("4")

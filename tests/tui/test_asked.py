@@ -14,6 +14,7 @@ from planner.cli.options import question as command_question
 from planner.errors import InputError, UnknownNameError
 from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.tui.asked import FieldError, command_line, field_of, parse_levers, question, request, with_changes
+from planner.tui.core import LiveCore
 from tests.tui.samples import NOW
 
 TEXTS = {
@@ -76,14 +77,14 @@ def test_a_text_that_cannot_be_used_names_its_field(key: str, text: str) -> None
     values = {"model": "resnet50", key: text}
     with pytest.raises(FieldError) as caught:
         _ = request(values), question(values, NOW)
-    assert field_of(caught.value) == key
+    assert field_of(caught.value, values) == key
 
 
 def test_names_that_the_planner_does_not_know_name_their_field() -> None:
     with pytest.raises(UnknownNameError) as caught:
         resolve_experiment(request({"model": "resnet5O"}))
-    assert field_of(caught.value) == "model"
-    assert field_of(InputError("anything else")) is None
+    assert field_of(caught.value, {}) == "model"
+    assert field_of(InputError("anything else"), {}) is None
 
 
 @pytest.mark.parametrize(
@@ -91,6 +92,9 @@ def test_names_that_the_planner_does_not_know_name_their_field() -> None:
     [
         ({"global": "7", "batch": "2"}, "global"),
         ({"size": "7"}, "size"),
+        ({"size": "13"}, "size"),
+        ({"model": "nowhere/model.onnx"}, "model"),
+        ({"model": "train.py:modle"}, "model"),
         ({"levers": "lora16"}, "levers"),
         ({"dataset": "squad"}, "dataset"),
         ({"epochs": "300M tokens"}, "epochs"),
@@ -99,7 +103,25 @@ def test_names_that_the_planner_does_not_know_name_their_field() -> None:
 def test_a_contradiction_is_laid_at_the_field_it_speaks_of(values: dict[str, str], key: str) -> None:
     with pytest.raises(InputError) as caught:
         resolve_experiment(request({"model": "resnet50", **values}))
-    assert field_of(caught.value) == key
+    assert field_of(caught.value, values) == key
+
+
+@pytest.mark.parametrize(
+    ("values", "key"),
+    [
+        ({"measured": "foo=3"}, "measured"),
+        ({"gpus": "foo", "measured": "RTX 3090=812"}, "gpus"),
+        ({"gpus": "H100:0"}, "gpus"),
+        ({"measured": "RTX 3090=-1"}, "measured"),
+        ({"where": "mars"}, "where"),
+        ({"region": "us-nowhere-9"}, "region"),
+        ({"country": "ZZ"}, "country"),
+    ],
+)
+def test_what_only_the_answer_finds_out_is_laid_at_its_field(values: dict[str, str], key: str) -> None:
+    with pytest.raises(InputError) as caught:
+        LiveCore(lambda: NOW).ask({"model": "resnet50", **values}, "value")
+    assert field_of(caught.value, values) == key
 
 
 def test_the_size_is_pixels_or_tokens_as_the_model_takes() -> None:

@@ -106,7 +106,9 @@ def test_a_problem_stays_with_its_sentence() -> None:
     problem = "unknown model 'resnet5O'; did you mean resnet50, resnet50d or resnet50t? `gpuplanner models` lists them"
     text = answer_text(FREE, problem, DARK, 60).plain
     assert text.startswith("✗ unknown model 'resnet5O'")
-    assert len(text.split("\n")) == 2
+    assert " ".join(text.split()) == f"✗ {problem}"
+    assert all(len(line) <= 60 for line in text.split("\n"))
+    assert answer_text(FREE, f"{problem} " * 5, DARK, 60).plain.count("\n") == 3
     assert "last answer" in answer_text(FREE, "short", DARK, 60).plain
     assert "f changes it" in answer_text(None, "short", DARK, 60).plain
     assert "ctrl+r" in answer_text(None, "short", DARK, 60, in_form=False).plain
@@ -144,6 +146,7 @@ def test_why_counts_what_has_no_room_and_minds_what_nobody_knows() -> None:
     row = FREE.plan.estimates[1]._replace(
         time_parts=(TimePart("training", 7000), TimePart("provisioning", 900), TimePart("data download", 800)),
         cost_parts=(CostPart("compute", 14.91, "a sample"), CostPart("egress", None, "")),
+        flags=("cost_incomplete",),
     )
 
     def said(width: int) -> dict[str, str]:
@@ -153,8 +156,11 @@ def test_why_counts_what_has_no_room_and_minds_what_nobody_knows() -> None:
     assert said(40)["time"] == "1h57 train + 2 more"
     assert said(60)["money"] == "– egress + $14.91 compute"
     assert said(60)["mind"] == "what egress costs is not known"
+    bounded = row._replace(flags=("cost_bounded",), hints=("one seller's ask",))
+    assert caution_words(bounded) == "one seller's ask"
+    assert "money    $14.91 compute + – egress" in [line.plain for line in why_lines(bounded, (), DARK, 60, 20)]
     assert caution_words(row._replace(hypothetical=True)) == "nobody owns it yet"
-    assert caution_words(row._replace(cost_parts=(), hints=("ask for the quota",))) == "ask for the quota"
+    assert caution_words(row._replace(flags=(), hints=("ask for the quota",))) == "ask for the quota"
     assert caution_words(FREE.plan.estimates[1]) == ""
 
 

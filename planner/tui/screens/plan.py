@@ -30,6 +30,7 @@ from planner.tui.widgets.chart import Chart
 from planner.tui.widgets.columns import View
 from planner.tui.widgets.comparison import comparison_text
 from planner.tui.widgets.completions import Completions
+from planner.tui.widgets.field import FieldInput
 from planner.tui.widgets.filter_input import FilterInput
 from planner.tui.widgets.form import ExperimentForm
 from planner.tui.widgets.plan_table import PlanTable
@@ -40,8 +41,8 @@ _AXIS_ROWS = 60
 _FORM_BESIDE = 120
 _DIALOG, _DIALOG_EDGES = 118, 8
 """Cells of a wide dialog, and those that its border, air and scroll bar take."""
-_ABOVE_FORM, _BELOW_FORM = 6, 1
-"""Lines that stay free where the form slides over the table: title, question and answer; keys."""
+_BARS = 3
+"""Lines of the title, the question and the keys."""
 _LEGEND = "ev ● here ◕ same GPU ◑ other ◔ architecture ○ specs"
 
 
@@ -74,10 +75,22 @@ class PlanScreen(PlannerScreen):
 
     def on_resize(self, event: events.Resize) -> None:
         super().on_resize(event)
-        over = event.size.width < _FORM_BESIDE
-        self.query_one(ExperimentForm).styles.max_height = (
-            max(event.size.height - _ABOVE_FORM - _BELOW_FORM, 5) if over else None
-        )
+        if isinstance(self.focused, FieldInput):  # whoever types goes on typing, however narrow it gets
+            self.query_one(ExperimentForm).add_class("-open")
+        self.call_after_refresh(self._resized)
+
+    def _resized(self) -> None:
+        self.refresh_content()
+        if isinstance(self.focused, FieldInput):
+            self.focused.scroll_visible(animate=False)
+
+    def _place_form(self) -> None:
+        """Where it slides over the table, it lies under the answer, which tells what is wrong with it."""
+        form, size = self.query_one(ExperimentForm), self.app.size
+        answer_lines = 6 if self.query_one(AnswerPane).has_class("tall") else 4
+        over = size.width < _FORM_BESIDE
+        form.styles.max_height = max(size.height - _BARS - answer_lines, 5) if over else None
+        form.styles.margin = (answer_lines if over else 0, 0, 0, 0)
 
     def keys(self) -> Sequence[tuple[str, str, str]]:
         width = self.app.size.width
@@ -118,6 +131,7 @@ class PlanScreen(PlannerScreen):
         form.paint(palette)
         form.mark_invalid(self.planner.problem_field)
         self.query_one(AnswerPane).show(ranked, self.planner.problem, palette, in_form=self.planner.problem_in_form)
+        self._place_form()
         if ranked is not None and not self._shows(ranked):
             self._show_rows(ranked)
         self.paint_bars()

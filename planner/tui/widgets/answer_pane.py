@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 
 _SURE = " sure"
+_USUAL_LINES, _MOST_LINES = 2, 4
+"""Lines of an answer; of one that says what else there is to do, or of a long problem."""
 
 
 class AnswerPane(Static):
@@ -50,10 +52,10 @@ class AnswerPane(Static):
     def _paint(self) -> None:
         passed_over = bool(self._shown is not None and not self._problem and passes_over(self._shown))
         self.border_subtitle = "a tells why the ranks before it are passed over" if passed_over else ""
-        self.set_class(bool(self._shown is not None and self._shown.relaxations and not self._problem), "relax")
         width = self.content_size.width
         if self._palette is not None and width > 0:
             text = answer_text(self._shown, self._problem, self._palette, width, in_form=self._in_form)
+            self.set_class(text.plain.count("\n") >= _USUAL_LINES, "tall")
             self.update(text, layout=False)
 
 
@@ -63,7 +65,7 @@ def passes_over(ranked: Ranked) -> bool:
 
 
 def answer_text(ranked: Ranked | None, problem: str, palette: Palette, width: int, *, in_form: bool = True) -> Text:
-    """Two lines of ``width`` cells; ``in_form`` says that the problem can be mended in the form."""
+    """Two lines of ``width`` cells, four at most; ``in_form`` says that the problem can be mended in the form."""
     if problem:
         return _problem_text(problem, _way_out(ranked, in_form), palette, width)
     if ranked is None:
@@ -224,13 +226,9 @@ def _way_out(ranked: Ranked | None, in_form: bool) -> str:
 
 
 def _problem_text(problem: str, way_out: str, palette: Palette, width: int) -> Text:
-    """The sentence over two lines where one is too short for it; else what to do about it."""
-    first = Text.assemble(("✗ ", f"bold {palette.bad}"))
-    room = width - 2
-    if len(problem) <= room:
-        first.append(problem, style=palette.strong)
-        return first.append(f"\n  {way_out}", style=palette.dim)
-    cut = problem.rfind(" ", 0, room)
-    cut = cut if cut > 0 else room
-    first.append(problem[:cut], style=palette.strong)
-    return first.append(f"\n  {fitted(problem[cut:].strip(), room)}", style=palette.strong)
+    """The sentence in as many lines as it takes; in one line, and under it what to do about it."""
+    first, *others = textwrap.wrap(problem, max(width - 2, 20), max_lines=_MOST_LINES, placeholder=" …")
+    text = Text.assemble(("✗ ", f"bold {palette.bad}"), (first, palette.strong))
+    if not others:
+        return text.append(f"\n  {way_out}", style=palette.dim)
+    return text.append("".join(f"\n  {line}" for line in others), style=palette.strong)

@@ -63,8 +63,8 @@ class WhyPane(Static):
 def why_lines(row: Estimate, levers: Sequence[Lever] | None, palette: Palette, width: int, height: int) -> list[Text]:
     """At most ``height`` lines of ``width`` cells, the most important first."""
     if height <= 5:
-        return [rates(row, palette), *_parts(row, palette, width, short=True), _short_facts(row, palette)][:height]
-    lines = [rates(row, palette), *_parts(row, palette, width, short=width < 56)]
+        return [rates(row, palette), *_parts(row, palette, width), _short_facts(row, palette)][:height]
+    lines = [rates(row, palette), *_parts(row, palette, width)]
     room = width - _LABEL
     facts = [
         ("binds", _binds(row, palette)),
@@ -94,8 +94,8 @@ def caution_words(row: Estimate) -> str:
     """What stands between the row and a run on it; '' where nothing does."""
     if row.hypothetical:
         return "nobody owns it yet"
-    unknown = [part.name for part in row.cost_parts if part.usd is None]
-    if unknown:
+    if "cost_incomplete" in row.flags:
+        unknown = [part.name for part in row.cost_parts if part.usd is None]
         return f"what {' and '.join(unknown)} costs is not known"
     return row.hints[0] if row.hints else ""
 
@@ -124,19 +124,25 @@ def named_parts(row: Estimate) -> list[tuple[str, float]]:
     return [(name.removesuffix("_s"), seconds) for name, seconds in row.step_parts._asdict().items()]
 
 
-def _parts(row: Estimate, palette: Palette, width: int, *, short: bool) -> list[Text]:
-    """The stacked bar and its legend, broken into as many lines as it takes."""
+def _parts(row: Estimate, palette: Palette, width: int) -> list[Text]:
+    """The stacked bar and its legend, in short words and more lines where one line of full words has no room."""
     parts = named_parts(row)
     if not parts:
         return [Text(row.reason or "Its step was not estimated.", style=palette.warn)]
-    lines = [stacked_bar([(seconds, palette.parts[name]) for name, seconds in parts], width), Text()]
+    full = _legend(parts, palette, width, short=False)
+    legend = full if len(full) == 1 else _legend(parts, palette, width, short=True)
+    return [stacked_bar([(seconds, palette.parts[name]) for name, seconds in parts], width), *legend]
+
+
+def _legend(parts: Sequence[tuple[str, float]], palette: Palette, width: int, *, short: bool) -> list[Text]:
+    lines = [Text()]
     shown = [(name, seconds) for name, seconds in parts if seconds * 1000 >= 0.05]
     for index, (name, seconds) in enumerate(shown):
         entry = Text("■ ", style=palette.parts[name])
         entry.append(f"{_SHORT.get(name, name) if short else name} ", style=palette.dim)
         entry.append(milliseconds(seconds), style=palette.text)
         entry.append("  " if index + 1 < len(shown) else "  ms", style=palette.faint)
-        if lines[-1].cell_len + entry.cell_len > width + 1:
+        if lines[-1].cell_len + len(entry.plain.rstrip()) > width:
             lines.append(Text())
         lines[-1].append_text(entry)
     return lines
@@ -202,8 +208,9 @@ def _interval(row: Estimate, palette: Palette) -> Text:
 
 
 def _money(row: Estimate, palette: Palette, room: int) -> Text:
-    """The lines of the bill, first those that nobody knows, then the largest."""
-    parts = sorted(row.cost_parts, key=lambda part: -math.inf if part.usd is None else -part.usd)
+    """The lines of the bill, the largest first; what nobody knows is the largest, unless it is known to be small."""
+    unknown = math.inf if "cost_incomplete" in row.flags else 0.0
+    parts = sorted(row.cost_parts, key=lambda part: -unknown if part.usd is None else -part.usd)
     known = [(format_money(part.usd), part.name) for part in parts if part.usd != 0]
     return _sum(known, palette, room) if known else Text(UNKNOWN, style=palette.dim)
 
