@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from planner.errors import InputError, near_misses
+from planner.experiment.recipes.safe_yaml import load_yaml
 from planner.experiment.resolve import ExperimentRequest
 from planner.plan.sweep_grid import Axis, Variant, axis, is_setting, variants, with_settings
 
@@ -64,7 +65,7 @@ def read_sweep(name: str) -> SweepFile:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise InputError(f"cannot read the sweep {name}: {reason}") from error
-    table = _yaml(name, text) if name.lower().endswith((".yaml", ".yml")) else _toml(name, text)
+    table = load_yaml(text, f"the sweep {name}") if name.lower().endswith((".yaml", ".yml")) else _toml(name, text)
     try:
         return _sweep(table)
     except InputError as error:
@@ -78,18 +79,6 @@ def _toml(name: str, text: str) -> Any:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"the sweep {name} is not valid TOML: {error}") from error
-
-
-def _yaml(name: str, text: str) -> Any:
-    try:
-        import yaml
-    except ImportError:
-        raise InputError(f"reading {name} needs PyYAML (pip install 'gpuplanner[yaml]'); TOML needs nothing") from None
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        words = " ".join(str(error).split())
-        raise InputError(f"the sweep {name} is not valid YAML: {words}") from error
 
 
 def _sweep(table: Any) -> SweepFile:

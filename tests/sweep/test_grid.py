@@ -179,3 +179,12 @@ def test_unreadable_files_are_said(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text, encoding="utf-8")
         with pytest.raises(InputError, match=name):
             read_sweep(str(tmp_path / name))
+
+
+def test_aliases_to_aliases_are_counted_and_never_unfolded(tmp_path: Path) -> None:
+    lines = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
+    lines += [f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]" for level in range(1, 9)]
+    path = tmp_path / "bomb.yaml"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(InputError, match="unfolds to more than 100,000 values"):
+        read_sweep(str(path))

@@ -15,7 +15,7 @@ def load_yaml(text: str, subject: str) -> Any:
     try:
         import yaml
     except ImportError as error:
-        raise PlannerError("reading YAML needs PyYAML: pip install 'gpuplanner[configs]'") from error
+        raise PlannerError("reading YAML needs PyYAML: pip install 'gpuplanner[yaml]'") from error
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         if root is None:
