@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
 from rich.text import Text
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
-from textual.message import Message
 from textual.screen import Screen
 from textual.timer import Timer
 
@@ -22,9 +20,9 @@ from planner.plan.words import machine_name
 from planner.throughput.levers import Lever
 from planner.tui.arrange import Key, Order, key_of
 from planner.tui.asked import Values, command_line, field_of, with_changes
-from planner.tui.clock import age, day
 from planner.tui.commands import EVERYWHERE, Command, bindings, with_everywhere
 from planner.tui.core import Core, LiveCore, Ranked
+from planner.tui.messages import Answered, BatchFound, Completed, LeversFound, Unanswerable
 from planner.tui.panes import PANES
 from planner.tui.profile_control import ProfileControl
 from planner.tui.refresh_control import RefreshControl
@@ -32,10 +30,9 @@ from planner.tui.screens.base import PlannerScreen
 from planner.tui.screens.dialogs import JumpScreen, TextDialog
 from planner.tui.screens.plan import PlanScreen
 from planner.tui.settings import Settings, load_settings, save_settings
-from planner.tui.texts import assumptions_text, command_text, keys_text, price_mark
+from planner.tui.texts import assumptions_text, command_text, keys_text, price_text
 from planner.tui.theme import PALETTES, Palette, themes
 from planner.tui.widgets.field import LABELS
-from pricing.age import age_days
 
 if TYPE_CHECKING:
     from planner.plan.buy_or_rent import Terms
@@ -46,47 +43,6 @@ LEVERS_AFTER_S = COMPLETE_AFTER_S = 0.15
 
 RESTYLED_AT_ONCE = 12
 """Widgets whose styles are worked out in one turn of the loop: Plan has about forty."""
-
-
-@dataclass
-class Answered(Message):
-    """The core has ranked the question."""
-
-    ranked: Ranked
-
-
-@dataclass
-class Completed(Message):
-    """The core has written out the rows that were still missing."""
-
-    ranked: Ranked
-
-
-@dataclass
-class Unanswerable(Message):
-    """The question cannot be answered as it stands, for this reason; ``field`` is the form's field at fault, and
-    ``in_form`` whether it can be mended there at all."""
-
-    sentence: str
-    field: str | None
-    in_form: bool
-
-
-@dataclass
-class LeversFound(Message):
-    """What would change the row, in the answer of this number."""
-
-    number: int
-    row: Estimate
-    levers: Sequence[Lever]
-
-
-@dataclass
-class BatchFound(Message):
-    """The largest batch per GPU that fits a row's machine; 0 or None where there is none, or none is known."""
-
-    row: Estimate
-    largest: int | None
 
 
 def is_ready(screen: Screen[object]) -> TypeGuard[PlannerScreen]:
@@ -437,17 +393,4 @@ class PlannerApp(App[None]):
 
     def price_state(self) -> tuple[Text, Text]:
         """Where the prices come from and how old the oldest one shown is: in full, and short."""
-        palette = self.palette
-        mark, doing = price_mark(self.refresh_control, palette)
-        if doing:
-            return mark.copy().append(f"  {doing}", style=palette.dim), mark
-        ranked = self.ranked
-        if ranked is None or ranked.plan.prices_as_of is None:
-            note = "reading prices" if ranked is None and not self.problem else "no cloud price shown"
-            return mark.copy().append(f"  {note}", style=palette.dim), mark
-        seen = ranked.plan.prices_as_of
-        days = age_days(seen, ranked.plan.generated_at.date())
-        full = mark.copy().append("  prices from ", style=palette.dim).append(day(seen), style=palette.text)
-        return full.append(f", {age(days)}{' old' if days > 0 else ''}", style=palette.dim), mark.copy().append(
-            f" {day(seen)}", style=palette.dim
-        )
+        return price_text(self.refresh_control, self.ranked, self.palette, answered=bool(self.problem))

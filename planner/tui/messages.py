@@ -1,13 +1,19 @@
-"""What the panes tell the screens."""
+"""What the panes tell the screens, and what the core, in its worker threads, tells the app."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 
 from planner.plan.plan import Estimate
 from planner.tui.asked import Values
+
+if TYPE_CHECKING:
+    from planner.throughput.levers import Lever
+    from planner.tui.core import Ranked
 
 
 @dataclass
@@ -29,3 +35,44 @@ class SortAsked(Message):
     """A click on the header of a column."""
 
     sort: str
+
+
+@dataclass
+class Answered(Message):
+    """The core has ranked the question."""
+
+    ranked: Ranked
+
+
+@dataclass
+class Completed(Message):
+    """The core has written out the rows that were still missing."""
+
+    ranked: Ranked
+
+
+@dataclass
+class Unanswerable(Message):
+    """The question cannot be answered as it stands, for this reason; ``field`` is the form's field at fault, and
+    ``in_form`` whether it can be mended there at all."""
+
+    sentence: str
+    field: str | None
+    in_form: bool
+
+
+@dataclass
+class LeversFound(Message):
+    """What would change the row, in the answer of this number."""
+
+    number: int
+    row: Estimate
+    levers: Sequence[Lever]
+
+
+@dataclass
+class BatchFound(Message):
+    """The largest batch per GPU that fits a row's machine; 0 or None where there is none, or none is known."""
+
+    row: Estimate
+    largest: int | None

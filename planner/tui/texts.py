@@ -1,4 +1,4 @@
-"""The texts of the dialogs: keys, assumptions, what has no rank, the command line."""
+"""The texts of the dialogs (keys, assumptions, what has no rank, the command line), and of the prices' age."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from rich.text import Text
 
 from planner.plan.plan import Plan
 from planner.plan.words import machine_name
+from planner.tui.clock import age, day
 from planner.tui.commands import Command
-from planner.tui.core import Prices
+from planner.tui.core import Prices, Ranked
 from planner.tui.refresh_control import RefreshControl
 from planner.tui.theme import Palette
+from pricing.age import age_days
 
 _MOST_NAMES = 30
 
@@ -98,7 +100,7 @@ def quarantine_text(prices: Prices, palette: Palette) -> Text:
     return text or Text("Nothing is kept apart.", style=palette.dim)
 
 
-def price_mark(control: RefreshControl, palette: Palette) -> tuple[Text, str]:
+def _refresh_mark(control: RefreshControl, palette: Palette) -> tuple[Text, str]:
     """'● live', '○ offline' or '✗ refresh failed'; and what a running refresh is at."""
     state = control.state
     if control.busy:
@@ -110,3 +112,23 @@ def price_mark(control: RefreshControl, palette: Palette) -> tuple[Text, str]:
     if state is not None and state.summary is not None:
         return Text("● ", style=palette.good).append("live", style=palette.text), ""
     return Text("○ ", style=palette.warn).append("offline", style=palette.text), ""
+
+
+def price_text(
+    control: RefreshControl, ranked: Ranked | None, palette: Palette, *, answered: bool
+) -> tuple[Text, Text]:
+    """Where the prices come from and how old the oldest one shown is: in full, and short.
+
+    ``answered`` where the question was answered, even if with a problem and no rows.
+    """
+    mark, doing = _refresh_mark(control, palette)
+    if doing:
+        return mark.copy().append(f"  {doing}", style=palette.dim), mark
+    if ranked is None or ranked.plan.prices_as_of is None:
+        note = "no cloud price shown" if ranked is not None or answered else "reading prices"
+        return mark.copy().append(f"  {note}", style=palette.dim), mark
+    seen = ranked.plan.prices_as_of
+    days = age_days(seen, ranked.plan.generated_at.date())
+    full = mark.copy().append("  prices from ", style=palette.dim).append(day(seen), style=palette.text)
+    short = mark.copy().append(f" {day(seen)}", style=palette.dim)
+    return full.append(f", {age(days)}{' old' if days > 0 else ''}", style=palette.dim), short
