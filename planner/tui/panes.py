@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from planner.tui.screens.base import PlannerScreen
+    from textual.screen import Screen
 
 
 class Pane(NamedTuple):
@@ -16,9 +16,9 @@ class Pane(NamedTuple):
     module: str
     screen: str
 
-    def open(self) -> "PlannerScreen":
+    def open(self) -> "Screen[None]":
         """A new screen. Its module is imported here, when the tab is first opened, which keeps the start short."""
-        made: PlannerScreen = getattr(import_module(f"planner.tui.screens.{self.module}"), self.screen)()
+        made: Screen[None] = getattr(import_module(f"planner.tui.screens.{self.module}"), self.screen)()
         return made
 
 
