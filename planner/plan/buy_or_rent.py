@@ -9,8 +9,10 @@ from planner.experiment.experiment import Experiment
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.catalog import accelerators
 from planner.hardware.selection import resolve_count
+from planner.plan.assumed import own_terms
 from planner.plan.breakeven import BreakEven, Owning, Sensitivity, break_even, sensitivity
 from planner.plan.candidates import Candidate
+from planner.plan.competition import electricity_of
 from planner.plan.config import OwnershipTerms
 from planner.plan.cost import cents
 from planner.plan.electricity import ElectricityPrice
@@ -32,7 +34,7 @@ from planner.plan.search import ORDINARY_STACKS, Limits, Row, meets
 from planner.plan.sentence import PURCHASE_WORDS, machine_words
 from planner.plan.timeline import timeline
 from planner.plan.words import place_of_offer
-from planner.plan.world import World, electricity_of, own_terms
+from planner.plan.world import World
 from planner.throughput.step import StepModel
 from planner.units import SECONDS_PER_HOUR, Interval
 from planner.values import positive, usd

@@ -2,15 +2,107 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
+from planner.errors import InputError
 from planner.hardware.machine import Machine
-from planner.hardware.presets import machine_from_spec
+from planner.hardware.presets import machine_from_spec, presets
+from planner.hardware.selection import Selection
 from planner.plan.candidates import Candidate, Tariff
 from planner.plan.carbon import carbon_of_country
-from planner.plan.config import OwnershipTerms
+from planner.plan.config import OwnershipTerms, OwnMachine
 from planner.plan.cost import Charge
 from planner.plan.electricity import ElectricityPrice
-from planner.plan.ownership import Ownership, amortisation_usd_per_hour, wall_power_w
+from planner.plan.ownership import CountedPower, Ownership, amortisation_usd_per_hour, counted_power, wall_power_w
 from planner.plan.plan import Place
+from planner.plan.question import Where
+from planner.plan.world import World
+
+
+def machines_at_hand(
+    world: World, where: Where, electricity: ElectricityPrice, wants: Callable[[Machine], bool]
+) -> Iterator[Candidate]:
+    """This machine, then the user's own machines, then hypothetical ones in the places the user has none in."""
+    if where.providers and not where.named:
+        return
+    terms = world.config.ownership
+    if world.local.place in where.places:
+        yield _this_machine(world, electricity)
+    own = [machine for machine in world.config.machines if machine.place in where.places]
+    for entry in own:
+        candidate = _own_machine(entry, electricity, terms)
+        if wants(candidate.machine):
+            yield candidate
+    taken = {entry.place for entry in own}
+    for preset in presets():
+        if preset.place in where.places and preset.place not in taken and wants(preset.machine):
+            power_w = wall_power_w(preset.machine, preset.place, preset.host_power_w, terms.cluster_pue)
+            ownership = Ownership(
+                power_w,
+                "board power plus host",
+                preset.purchase_usd,
+                preset.price_source,
+                price_as_of=preset.price_as_of,
+            )
+            yield owned_candidate(
+                preset.name, preset.place, preset.machine, ownership, electricity, terms, hypothetical=True
+            )
+
+
+def machines_to_buy(
+    selection: Selection, where: Where, electricity: ElectricityPrice, terms: OwnershipTerms
+) -> Iterator[Candidate]:
+    """Accelerators that --gpus names and nobody here has or rents out: as machines one might buy."""
+    for wanted in selection.alternatives:
+        for key in sorted(wanted.keys):
+            candidate = imagined_candidate(key, int(wanted.num_gpus or 1), electricity, terms)
+            if candidate.place in where.places:
+                yield candidate
+
+
+def _this_machine(world: World, electricity: ElectricityPrice) -> Candidate:
+    owner = world.config.this_machine
+    machine, place = world.local.machine, world.local.place
+    runs = () if world.local.profile is None else world.local.profile.runs
+    power_w, source = _power(machine, place, owner.power_w, world.config.ownership, counted_power(runs, machine))
+    ownership = Ownership(power_w, source, owner.purchase_usd, "purchase_usd in your configuration", owner.usd_per_hour)
+    return owned_candidate(
+        "this machine", place, machine, ownership, electricity, world.config.ownership, is_this_machine=True
+    )
+
+
+def _own_machine(entry: OwnMachine, electricity: ElectricityPrice, terms: OwnershipTerms) -> Candidate:
+    try:
+        machine = machine_from_spec(
+            entry.name,
+            entry.gpu,
+            entry.num_gpus,
+            nodes=entry.num_nodes,
+            link=entry.link,
+            network=entry.network,
+            vcpus=entry.vcpus,
+            ram_gb=entry.ram_gb,
+            cpu=entry.cpu,
+        )
+    except InputError as error:
+        raise InputError(f"machine {entry.name!r} in the configuration: {error}") from error
+    power_w, source = _power(machine, entry.place, entry.power_w, terms)
+    ownership = Ownership(power_w, source, entry.purchase_usd, "purchase_usd in your configuration", entry.usd_per_hour)
+    return owned_candidate(entry.name, entry.place, machine, ownership, electricity, terms)
+
+
+def _power(
+    machine: Machine,
+    place: Place,
+    stated_w: float | None,
+    terms: OwnershipTerms,
+    counted: CountedPower | None = None,
+) -> tuple[float | None, str]:
+    """Wall power of all nodes, and where it comes from: the owner's word for one node, the counters, or the parts."""
+    if stated_w is not None:
+        return stated_w * machine.num_nodes, "power_w in your configuration"
+    source = "power assumed from the parts" if counted is None else f"power {counted.words}"
+    return wall_power_w(machine, place, cluster_pue=terms.cluster_pue, counted=counted), source
 
 
 def owned_candidate(

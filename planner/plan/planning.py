@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from planner.experiment.experiment import Experiment
 from planner.plan.cautions import cautions
+from planner.plan.competition import Competition, gather
 from planner.plan.plan import Estimate, Plan, Recommendation
 from planner.plan.question import Question
 from planner.plan.recommend import recommend, why_none, why_not_before
@@ -14,7 +15,7 @@ from planner.plan.rows import ranked_estimate, refused_estimate
 from planner.plan.search import ORDINARY_STACKS, Limits, Ranking, Refusal, Row, Setting, pareto_front, rank
 from planner.plan.sentence import recommendation_sentence
 from planner.plan.tier import verdict
-from planner.plan.world import Competition, World, gather
+from planner.plan.world import World
 from planner.throughput.step import StepModel
 from planner.units import MoneyFormat, format_money
 

@@ -12,11 +12,11 @@ from planner.errors import InputError
 from planner.experiment.experiment import Experiment
 from planner.hardware.machine import Machine
 from planner.plan.candidates import Candidate
+from planner.plan.competition import Competition
 from planner.plan.hint import flags_of
 from planner.plan.recommend import LONGEST_WAIT_S, Named, doubt_of, merit, recommend
 from planner.plan.search import ORDINARY_STACKS, Refusal, Row, rank
 from planner.plan.sentence import to_buy_words, where_to_run
-from planner.plan.world import Competition
 from planner.throughput.levers import ADAPTER_RANK, EIGHT_BIT_INSTEAD_OF
 from planner.throughput.software import lacking_software
 from planner.throughput.step import StepModel
