@@ -28,7 +28,7 @@ from planner.tui.sweep_form import SweepForm
 from planner.tui.theme import Palette
 from planner.tui.widgets.facts_pane import FactsPane
 from planner.tui.widgets.gantt_pane import GanttPane
-from planner.units import format_duration, format_money
+from planner.units import counted, format_duration, format_money
 
 SWEEP = (
     Command("Sweep", "back to the plan", "escape", "app.go('plan')"),
@@ -122,7 +122,7 @@ class SweepScreen(AskingScreen[SweepForm, Swept]):
         if self.found is None:
             return Text("" if self.problem else "planning the sweep …", style=palette.dim), Text()
         count = len(self.found.plan.labels)
-        left = Text.assemble((f"{count:,} experiments", f"bold {palette.strong}"))
+        left = Text.assemble((counted(count, "experiment"), f"bold {palette.strong}"))
         left.append(f" · {describe(self.found.experiment)}", style=palette.text)
         return left, _limits_text(self.found, palette)
 
@@ -186,8 +186,8 @@ def _answer_text(swept: Swept, palette: Palette, width: int) -> Text:
 def _planned(swept: Swept, palette: Palette, *, short: bool) -> Text:
     """'8 experiments on 4 machines: ready Mon 13:44 for $107.44', short: '8 on 4 machines: Mon 13:44 for $107.44'."""
     plan, strong = swept.plan, f"bold {palette.strong}"
-    what, ready = ("", "") if short else (" experiments", "ready ")
-    line = Text(f"{len(plan.labels):,}{what} on {plan.used} machines: {ready}", style=palette.text)
+    count, ready = (f"{len(plan.labels):,}", "") if short else (counted(len(plan.labels), "experiment"), "ready ")
+    line = Text(f"{count} on {counted(plan.used, 'machine')}: {ready}", style=palette.text)
     line.append(moment(plan.finish_at, swept.started_at), style=strong).append(" for ", style=palette.text)
     line.append(format_money(plan.cost_usd.p50), style=strong)
     if not plan.complete:

@@ -30,7 +30,7 @@ p       pin the row to the top, to compare it; again to let it go
 /       show only rows that contain some words
 
 ▸ is the recommended row, a dimmed row misses a limit and the value that misses is red.
-! is an old price, ? a cost that is not known in full, * a machine that nobody owns yet.
+! is an old price, ‡ one not to be relied on, ? a cost that is not known in full, * a machine that nobody owns yet.
 ev says what the estimate rests on: ● measured here ◕ same GPU ◑ other GPU ◔ architecture ○ specifications."""
 
     def __init__(self) -> None:
