@@ -18,18 +18,18 @@ from planner.cli.table import Column, markdown, render, styled, terminal_width, 
 from planner.errors import InputError, NothingFitsError
 from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import describe, resolve_experiment
+from planner.plan.bought import Bought
 from planner.plan.breakeven import CHANGES
 from planner.plan.buy_or_rent import (
     DEFAULT_HOURS_PER_WEEK,
     DEFAULT_MONTHS,
     DEFAULT_PURCHASES,
-    Bought,
     BuyOrRent,
-    Rent,
     Terms,
     buy_or_rent,
 )
 from planner.plan.buying_words import money_plot, months_words, verdict
+from planner.plan.rents import Rent
 from planner.units import UNKNOWN, format_duration, format_rate
 from planner.values import positive, usd
 from pricing.age import STALE_AFTER_DAYS

@@ -16,7 +16,8 @@ from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.catalog import resolve, resolve_each
-from planner.plan.buy_or_rent import Bought, Terms, cards_for, per_dollar
+from planner.plan.bought import Bought
+from planner.plan.cards import cards_for, per_dollar
 from planner.plan.hint import fitting_flags
 from planner.plan.purchase import card_price, sold_singly
 from planner.plan.question import Question
@@ -49,9 +50,9 @@ def run_cards(arguments: argparse.Namespace) -> int:
     currency = currency_of(arguments.currency, arguments.output)
     experiment = _experiment(arguments)
     question = Question(country=arguments.country, electricity_usd_per_kwh=arguments.electricity_price)
-    terms = Terms(purchase_budget_usd=arguments.purchase_budget)
     world, now = open_world(find_this_machine(), store_path()), datetime.now()
-    found = cards_for(experiment, question, terms, world, now.date(), _named(arguments))
+    budget_usd, named = arguments.purchase_budget, _named(arguments)
+    found = cards_for(experiment, question, world, now.date(), named, budget_usd=budget_usd)
     if not found:
         raise NothingFitsError("no card with a known price costs so little; gpuplanner gpus lists all that are known")
     shown = first(found, arguments.max_rows)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from planner.plan.buy_or_rent import BuyOrRent, Rent
+from planner.plan.buy_or_rent import BuyOrRent
+from planner.plan.rents import Rent
 from planner.plot import Line, Point, plot
 
 LONGEST_SHOWN_MONTHS = 240.0

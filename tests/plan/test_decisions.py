@@ -16,8 +16,9 @@ from planner.hardware.catalog import accelerator
 from planner.hardware.interconnect import Network, network
 from planner.hardware.machine import Machine
 from planner.hardware.presets import machine_from_spec
-from planner.plan.buy_or_rent import Terms, buy_or_rent, cards_for, per_dollar
+from planner.plan.buy_or_rent import Terms, buy_or_rent
 from planner.plan.carbon import carbon_of_country, carbon_of_region, grid_carbon, site_overhead
+from planner.plan.cards import cards_for, per_dollar
 from planner.plan.config import Config, load_config
 from planner.plan.cost import cents
 from planner.plan.deadline import later, parse_deadline
@@ -394,7 +395,7 @@ def test_what_does_not_fit_has_no_break_even(world: World) -> None:
 
 
 def test_cards_for_a_sum_are_ranked_by_what_a_dollar_trains(world: World) -> None:
-    found = cards_for(RESNET, Question(), Terms(purchase_budget_usd=1500), world, TODAY)
+    found = cards_for(RESNET, Question(), world, TODAY, budget_usd=1500)
     assert found
     assert all(one.purchase.card.usd <= 1500 for one in found)
     fitting = [one for one in found if not one.problem]

@@ -1,10 +1,12 @@
 """Buying against renting, with invented rates and prices of rent."""
 
 from planner.errors import InputError
+from planner.plan.bought import Bought
 from planner.plan.breakeven import Owning, break_even, sensitivity
-from planner.plan.buy_or_rent import USES, Bought, BuyOrRent, Rent, Terms
+from planner.plan.buy_or_rent import USES, BuyOrRent, Terms
 from planner.plan.electricity import ElectricityPrice
 from planner.plan.purchase import described_purchase
+from planner.plan.rents import Rent
 from planner.units import Interval
 
 SEEN = "2026-11-28"

@@ -10,7 +10,8 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.widgets import Input
 
-from planner.plan.buy_or_rent import DEFAULT_PURCHASES, Bought, BuyOrRent, Terms
+from planner.plan.bought import Bought
+from planner.plan.buy_or_rent import DEFAULT_PURCHASES, BuyOrRent, Terms
 from planner.plan.buying_words import months_words, verdict
 from planner.tui.asked import Values
 from planner.tui.commands import Command, bindings, footer
