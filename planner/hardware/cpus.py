@@ -13,6 +13,8 @@ from planner.hardware.tables import number, read_rows
 GENERIC_CLOCK_HZ = 2.5e9
 GENERIC_BANDWIDTH_BYTES_PER_S = 51.2e9
 _FLOP_PER_CYCLE_BY_FLAG = {"avx512f": 64.0, "avx2": 32.0, "avx": 16.0, "sve": 32.0, "asimd": 16.0, "sse2": 8.0}
+_FLOP_PER_CYCLE_OF_NO_FLAG = 32.0
+"""Where a system shows no flags, as macOS and Windows: AVX2, which x86 has had since 2013."""
 
 
 class CpuResolution(NamedTuple):
@@ -61,7 +63,9 @@ def resolve_cpu(
     if key is not None:
         return CpuResolution(cpus()[key], None)
     named = set(flags)
-    per_cycle = next((rate for flag, rate in _FLOP_PER_CYCLE_BY_FLAG.items() if flag in named), 32.0)
+    per_cycle = next(
+        (rate for flag, rate in _FLOP_PER_CYCLE_BY_FLAG.items() if flag in named), _FLOP_PER_CYCLE_OF_NO_FLAG
+    )
     generic = Cpu(
         key=f"generic-{per_cycle:g}",
         name=model_name.strip() or "unknown CPU",

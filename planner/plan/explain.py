@@ -15,6 +15,8 @@ from planner.throughput.sensitivity import Sensitivity, sensitivity
 from planner.throughput.step import StepModel
 
 LARGEST_CROSSOVER_BATCH = 1024
+# The CPU's step is timed at this batch at the most and repeated, so that a GPU's batch need not be worked through.
+_BATCH_ON_CPU = 32
 
 
 class PartComparison(NamedTuple):
@@ -98,7 +100,9 @@ def _compared(
 ) -> tuple[PartComparison, ...]:
     """Each part for the samples of one global batch. The operations are the same on both sides; how they run is not."""
     samples = step.global_batch_size
-    fixed = experiment._replace(batch_size_per_gpu=min(samples, 32), global_batch_size=None, grad_accum_steps=None)
+    fixed = experiment._replace(
+        batch_size_per_gpu=min(samples, _BATCH_ON_CPU), global_batch_size=None, grad_accum_steps=None
+    )
     on_cpu = StepModel(fixed, enforce_memory=False).estimate(beside)
     if on_cpu.parts is None or step.parts is None:
         return ()

@@ -18,6 +18,8 @@ Measurement = Mapping[str, Any]
 # A rate may lie a little above every rate that was reached: each measurement is limited by the other one as well.
 _HEADROOM = (1.0, 1.1, 1.25)
 _UPDATE = "update "
+# A tensor of more bytes a kernel costs what its parameters do, a smaller one what its launches do.
+_LARGE_TENSOR_BYTES = 1 << 20
 _NO_CLASS = ("launch", "held", "rewritten", "probe")
 
 
@@ -92,8 +94,8 @@ def _misfit(rows: Iterable[Measurement], flops_per_s: float, bytes_per_s: float)
 
 def _update_rate(rows: Sequence[Measurement]) -> UpdateRate | None:
     """Large tensors give the cost of a parameter (4 bytes), small ones that of a tensor; None without large ones."""
-    large = [row for row in rows if row["bytes"] / row["kernels"] > 1 << 20]
-    small = [row for row in rows if row["bytes"] / row["kernels"] <= 1 << 20]
+    large = [row for row in rows if row["bytes"] / row["kernels"] > _LARGE_TENSOR_BYTES]
+    small = [row for row in rows if row["bytes"] / row["kernels"] <= _LARGE_TENSOR_BYTES]
     if not large:
         return None
     parameters = sum(row["bytes"] for row in large) / 4.0

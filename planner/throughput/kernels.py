@@ -24,6 +24,8 @@ GEMM = (*CONVOLUTIONS, *PRODUCTS, "sdpa", "sdpa_bw", "rnn")
 FUSABLE = ("bn", "ln", "gn", "ew", "copy", "cast", "softmax", "red")
 _CUDNN = frozenset((*CONVOLUTIONS, "rnn"))
 _FALLBACK_CLASS = "ew"
+# A transformer may begin with one convolution (its patch embedding): a larger share of the FLOPs says more than that.
+_CONVOLUTIONAL_FROM = 0.1
 
 # PyTorch has its own depthwise kernels up to 5 x 5; larger ones run on a general, slower path.
 LARGE_KERNEL = 5
@@ -223,12 +225,12 @@ def kind_of(workload: Workload) -> str:
     if "rnn" in flops:
         return "recurrent"
     if attention:
-        return "hybrid" if convolution > 0.1 else "transformer"
+        return "hybrid" if convolution > _CONVOLUTIONAL_FROM else "transformer"
     if any(name in flops for name in DEPTHWISE):
         return "depthwise"
     if any(name in flops for name in GROUPED):
         return "grouped"
-    return "convolutional" if convolution > 0.1 else "dense"
+    return "convolutional" if convolution > _CONVOLUTIONAL_FROM else "dense"
 
 
 def operation_s(

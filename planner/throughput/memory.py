@@ -25,6 +25,9 @@ from planner.workloads.workload import Memory
 # A transformer block has about a dozen parameter tensors; ZeRO-3 holds two gathered blocks at a time.
 _TENSORS_PER_BLOCK = 12.0
 _GATHERED_BLOCKS = 2.0
+# What checkpointing leaves of a sample at the least: the inputs of its blocks (prior).
+_LEAST_LEFT_OF_SAMPLE = 0.05
+_MOST_SAMPLES = 1 << 30
 
 
 class MemoryModel(NamedTuple):
@@ -47,8 +50,8 @@ class MemoryModel(NamedTuple):
         if room <= 0 or self.end_bytes > available_bytes:
             return 0
         if self.per_sample_bytes <= 0:
-            return 1 << 30
-        return int(min(room / self.per_sample_bytes, 1 << 30))
+            return _MOST_SAMPLES
+        return int(min(room / self.per_sample_bytes, _MOST_SAMPLES))
 
 
 def memory_model(
@@ -139,7 +142,7 @@ def _activations(experiment: Experiment, precision: DevicePrecision, calibration
     per_sample = record.live_bytes.per_sample
     if experiment.grad_checkpointing:
         dropped = 1.0 - calibration.memory["checkpoint_saved_share"]
-        per_sample = max(per_sample - dropped * record.saved_bytes.per_sample, 0.05 * per_sample)
+        per_sample = max(per_sample - dropped * record.saved_bytes.per_sample, _LEAST_LEFT_OF_SAMPLE * per_sample)
     return temporaries, per_sample / experiment.tensor_parallel
 
 
