@@ -30,7 +30,7 @@ from planner.throughput.model_parallel import (
 from planner.throughput.offload import offload_problem, offload_time
 from planner.throughput.optimizer import trainable_parameters, update_work
 from planner.throughput.precision import DevicePrecision, resolve_precision
-from planner.throughput.verdict import (
+from planner.throughput.step_parts import (
     DeviceTime,
     bound_by,
     cannot_estimate,
