@@ -133,7 +133,7 @@ def _print_variances(
 
 def _intervals(prior: dict[str, Any], evaluation: Evaluation) -> dict[str, Any]:
     doubts = {**prior["doubts"], "several_devices": evaluation.several_devices}
-    return {"tiers": evaluation.tiers, "traits": evaluation.traits, "doubts": doubts}
+    return {**evaluation.intervals, "doubts": doubts}
 
 
 def _network_lines(networks: dict[str, dict[str, Any]]) -> str:

@@ -21,6 +21,7 @@ from planner.hardware.machine import Machine
 from planner.throughput.calibration import Calibration, load_calibration
 from planner.throughput.device import Deviations, HostSpeed, architecture_group
 from planner.throughput.estimate import Evidence
+from planner.throughput.spread import edges, widened
 from planner.units import Interval
 
 NETWORK_EFFECTS = Path(__file__).parent.parent / "data" / "network_effects.jsonl"
@@ -48,6 +49,10 @@ class Subject(NamedTuple):
     workload_precision: str
     workload_architecture: str
     workload_accelerator: str
+
+    @property
+    def lineage(self) -> str:
+        return self.software.partition("|")[0]
 
 
 def subject_of(workload: str, lineage: str, width: str, accelerator: Accelerator) -> Subject:
@@ -151,14 +156,16 @@ class Knowledge(NamedTuple):
         deviations = None if self.deviations is None else self.deviations._replace(itself=True)
         return Knowledge(calibration, host, references, weights, profiled=complete, deviations=deviations)
 
-    def correction(self, subject: Subject, traits: Sequence[str], flags: Sequence[str]) -> Correction:
-        """The offset and the interval for ``subject``; ``traits`` are the workload's kind and the software lineage."""
+    def correction(self, subject: Subject, flags: Sequence[str] = ()) -> Correction:
+        """The offset and the interval for ``subject``; flags that say what is not known widen it."""
         fitted = self._fitted(subject)
         offset = sum(fitted[effect][0] for effect in fitted)
         for weight, reference in zip(self.weights, self.references, strict=True):
             offset += weight * self._shared(subject, reference.subject)
         evidence = self.evidence(subject)
-        low, high = self._spread(self._row_of_spread(subject, evidence), traits, flags)
+        table = self.calibration.intervals
+        known = edges(table, self._row_of_spread(subject, evidence), subject.lineage)
+        low, high = widened(known, flags, table["doubts"])
         return Correction(offset, low, high, evidence)
 
     def _row_of_spread(self, subject: Subject, evidence: Evidence) -> str:
@@ -220,19 +227,6 @@ class Knowledge(NamedTuple):
                 sd = fitted[kind][1] if kind in fitted else prior[kind]
                 shared += float(sd) ** 2
         return shared
-
-    def _spread(self, tier: str, traits: Sequence[str], flags: Sequence[str]) -> tuple[float, float]:
-        """ln(time / P50) at P10 and P90: the tier's quantiles, scaled by traits, widened by independent doubts."""
-        table = self.calibration.intervals
-        low, high = table["tiers"][tier]
-        scale = math.prod(table["traits"].get(trait, 1.0) for trait in traits)
-        low_variance, high_variance = (low * scale) ** 2, (high * scale) ** 2
-        for flag in flags:
-            doubt = table["doubts"].get(flag)
-            if doubt is not None:
-                low_variance += doubt[0] ** 2
-                high_variance += doubt[1] ** 2
-        return -math.sqrt(low_variance), math.sqrt(high_variance)
 
 
 @cache

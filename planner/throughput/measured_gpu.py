@@ -152,7 +152,7 @@ def _product_sd(engine: str, accelerator: Accelerator) -> Deviation:
 
 def _offset(knowledge: Knowledge, accelerator: Accelerator, width: str) -> float:
     """What the fitted effects make of a rate already, of no network in particular."""
-    return knowledge.correction(subject_of("", "pytorch", width, accelerator), (), ()).log_offset
+    return knowledge.correction(subject_of("", "pytorch", width, accelerator)).log_offset
 
 
 def _split(log_ratio: float, sd: Deviation, noise_sd: float) -> Deviation:

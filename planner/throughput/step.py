@@ -15,7 +15,7 @@ from planner.throughput.device import DeviceRates, device_rates, share_of_device
 from planner.throughput.estimate import Scope, StepEstimate
 from planner.throughput.evidence import Correction, Knowledge, shipped_knowledge, subject_of
 from planner.throughput.input_pipeline import input_rate
-from planner.throughput.kernels import ClassTime, StepWork, kind_of, prepare, time_by_class, training_flops
+from planner.throughput.kernels import ClassTime, StepWork, prepare, time_by_class, training_flops
 from planner.throughput.lineage import MODEL_PARALLEL, ONE_PROCESS, level_constants, lineage_of, variant_of
 from planner.throughput.memory import MemoryModel, available_bytes, memory_model
 from planner.throughput.model_parallel import (
@@ -73,7 +73,6 @@ class StepModel:
         self.calibration = self.knowledge.calibration
         self.variant = variant_of(experiment, self.calibration, framework)
         self.lineage = lineage_of(experiment, framework)
-        self.kind = kind_of(experiment.workload)
         self._framework = framework
         self._update_loop = update_loop
         self._fp32_product_share = fp32_product_share
@@ -337,7 +336,7 @@ class StepModel:
         key = (accelerator.key, precision.width, flags)
         if key not in self._corrections:
             subject = subject_of(self.experiment.workload.name, self.lineage, precision.width, accelerator)
-            self._corrections[key] = self.knowledge.correction(subject, (self.kind, self.lineage), flags)
+            self._corrections[key] = self.knowledge.correction(subject, flags)
         return self._corrections[key]
 
 

@@ -24,7 +24,7 @@ STRANGER = subject_of("vgg16", "tensorflow", "half", V100)
 
 
 def offset(known: Knowledge, subject: object) -> float:
-    return known.correction(subject, ("convolutional",), ()).log_offset  # type: ignore[arg-type]
+    return known.correction(subject).log_offset  # type: ignore[arg-type]
 
 
 def test_nothing_is_corrected_where_nothing_was_measured() -> None:
@@ -58,20 +58,10 @@ def test_the_tiers_rise_with_what_was_measured() -> None:
     assert known.evidence(subject_of("vgg16", "tensorflow", "half", RTX3090)) == "same_architecture"
 
 
-def test_better_evidence_is_never_a_wider_interval() -> None:
-    known = knowledge()
-    tiers = known.calibration.intervals["tiers"]
-    widths = [
-        tiers[tier][1] - tiers[tier][0]
-        for tier in ("measured_here", "measured_same_gpu", "measured_other_gpu", "same_architecture", "specs_only")
-    ]
-    assert widths == sorted(widths)
-
-
 def test_doubts_widen_and_unknown_flags_do_not() -> None:
-    plain = knowledge().correction(HERE, ("convolutional",), ())
-    doubtful = knowledge().correction(HERE, ("convolutional",), ("host_bound",))
-    other = knowledge().correction(HERE, ("convolutional",), ("batch_assumed_by_nobody",))
+    plain = knowledge().correction(HERE)
+    doubtful = knowledge().correction(HERE, ("host_bound",))
+    other = knowledge().correction(HERE, ("batch_assumed_by_nobody",))
     assert doubtful.high > plain.high
     assert (other.low, other.high) == (plain.low, plain.high)
     assert plain.low < 0 < plain.high

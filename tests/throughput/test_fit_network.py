@@ -9,7 +9,6 @@ from planner.throughput.collectives import communicate
 
 np = pytest.importorskip("numpy")
 
-from tools.fit.intervals import LeftOutRows, coverage  # noqa: E402
 from tools.fit.network import SOURCE, Sync, fit_network, left_out_log_errors, read_syncs  # noqa: E402
 
 CALIBRATION = load_calibration()
@@ -64,15 +63,3 @@ def test_left_out_applications_are_predicted_from_the_others() -> None:
     errors = left_out_log_errors(made_with(1.4, 0.1), CALIBRATION, CALIBRATION.collectives)
     assert sorted(errors) == ["bert", "cifar10", "yolov3"]
     assert all(abs(error) < 1e-9 for own in errors.values() for error in own)
-
-
-def test_coverage_holds_a_group_against_the_quantiles_of_the_others() -> None:
-    # Two groups that spread alike are covered alike; one that is far off is not covered by what the others say.
-    generator = np.random.default_rng(4)
-    alike = generator.normal(0.0, 0.2, 2000)
-    groups = np.array(["a"] * 1000 + ["b"] * 1000)
-    fair = coverage("measured_same_gpu", LeftOutRows(alike, np.ones(2000), groups))
-    assert fair.covered == pytest.approx(0.8, abs=0.03)
-    assert (fair.groups, fair.groups_within) == (2, 2)
-    shifted = np.where(groups == "b", alike + 2.0, alike)
-    assert coverage("measured_same_gpu", LeftOutRows(shifted, np.ones(2000), groups)).groups_within == 0

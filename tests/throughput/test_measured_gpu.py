@@ -43,7 +43,7 @@ def experiment(model: str = "resnet50", batch: int = 64, **more: Any) -> Experim
 
 
 def offset(width: str) -> float:
-    return shipped_knowledge().correction(subject_of("", "pytorch", width, HERE.accelerator), (), ()).log_offset
+    return shipped_knowledge().correction(subject_of("", "pytorch", width, HERE.accelerator)).log_offset
 
 
 def as_expected(engines: float = 1.0, memory: float = 1.0) -> GpuRates:
@@ -121,7 +121,7 @@ def test_slow_memory_slows_what_moves_bytes_and_no_more() -> None:
     before, after = estimate(None, moving), estimate(slow, moving)
     assert before.parts is not None
     assert after.parts is not None
-    factor = math.exp(-shipped_knowledge().correction(subject(moving), (), ()).log_offset)
+    factor = math.exp(-shipped_knowledge().correction(subject(moving)).log_offset)
     extra = (after.parts.total_s - before.parts.total_s) / factor
     assert longer < extra < (1 / 0.7 - 1) * before.parts.total_s / factor
     assert step_s(slow, computing) < 1.06 * step_s(None, computing)

@@ -10,17 +10,10 @@ import numpy as np
 from planner.throughput.calibration import Calibration
 from planner.throughput.evidence import GENERAL_KINDS, NETWORK_KINDS
 from tools.fit.constants import fit_constants, problem_of, residuals
+from tools.fit.coverage import Coverage, coverage, covered
 from tools.fit.effects import FittedEffects, HasEffects, fitted_effects, predict_offsets, solve_effects
 from tools.fit.folds import Errors, LeftOut, Whole, die, errors, family, leave_out, network, split
-from tools.fit.intervals import (
-    Coverage,
-    LeftOutRows,
-    coverage,
-    doubt_of,
-    scales_of,
-    tier_quantiles,
-    trait_factors,
-)
+from tools.fit.intervals import LeftOutRows, Table, doubt_of, interval_table
 from tools.fit.jobs import Job
 from tools.fit.ladder import LadderScore, ladder_score
 from tools.fit.network import Sync, left_out_log_errors
@@ -45,8 +38,8 @@ class Evaluation(NamedTuple):
     memory: dict[str, LadderScore]
     sync_factors: dict[str, tuple[int, float]]
     coverage: dict[str, Coverage]
-    tiers: dict[str, list[float]]
-    traits: dict[str, float]
+    coverage_by_kind: dict[str, dict[str, Coverage]]
+    intervals: Table
     several_devices: list[float]
 
 
@@ -95,30 +88,24 @@ def evaluate(
             "ring with overlap": errors(scaling),
         },
     }
-    traits = {
-        **trait_factors(observations, "kind", by_network.general_offsets),
-        **trait_factors(observations, "lineage", by_die.all_offsets),
-    }
     unseen = np.where(timm, by_family.general_offsets, by_network.general_offsets)
-    scales = scales_of(observations, traits)
-    dies, networks = np.array([die(o) for o in observations]), np.array([_described(o) for o in observations])
-
-    def left_out(residuals: Vector, groups: Any, members: Any) -> LeftOutRows:
-        return LeftOutRows(residuals[members], scales[members], groups[members])
-
-    by_tier = {
-        "measured_same_gpu": left_out(by_row, dies, _balanced(by_row, timm)),
-        "measured_other_gpu": left_out(by_die.all_offsets, dies, judged),
-        "same_architecture": left_out(unseen, networks, _balanced(unseen, timm)),
-        "specs_only": left_out(by_die.general_offsets, dies, judged),
+    left_out = {
+        tier: _left_out_rows(observations, residuals, members)
+        for tier, residuals, members in (
+            ("measured_same_gpu", by_row, _balanced(by_row, timm)),
+            ("measured_other_gpu", by_die.all_offsets, np.flatnonzero(judged)),
+            ("same_architecture", unseen, _balanced(unseen, timm)),
+            ("specs_only", by_die.general_offsets, np.flatnonzero(judged)),
+        )
     }
+    inside = {tier: covered(left_out, tier) for tier in left_out}
     return Evaluation(
         tables=tables,
         memory={layout.upper(): ladder_score(rows, layout, calibration) for layout in ("nchw", "nhwc")},
         sync_factors=_sync_factors(syncs, calibration, prior),
-        coverage={tier: coverage(tier, left) for tier, left in by_tier.items()},
-        tiers=tier_quantiles(by_tier),
-        traits=traits,
+        coverage={tier: coverage(inside[tier], left.groups(tier)) for tier, left in left_out.items()},
+        coverage_by_kind=_coverage_by_kind(left_out, inside),
+        intervals=interval_table(left_out),
         several_devices=doubt_of(scaling),
     )
 
@@ -139,6 +126,31 @@ def left_out_variances(
     kept = _balanced(left, timm)
     everything: list[HasEffects] = [*(observations[i] for i in kept), *jobs]
     return fit_variances(everything, np.concatenate([left[kept], [job.residual for job in jobs]]), sd, noise)
+
+
+def _left_out_rows(observations: Sequence[Observation], residuals: Vector, members: Any) -> LeftOutRows:
+    """The rows at positions ``members`` with what they are."""
+    rows = LeftOutRows(
+        residuals=residuals,
+        lineages=np.array([o.groups["lineage"] for o in observations]),
+        kinds=np.array([o.groups["kind"] for o in observations]),
+        dies=np.array([die(o) for o in observations]),
+        networks=np.array([_described(o) for o in observations]),
+    )
+    return rows.where(members)
+
+
+def _coverage_by_kind(left_out: Mapping[str, LeftOutRows], inside: Mapping[str, Any]) -> dict[str, dict[str, Coverage]]:
+    """Kind of operations -> tier -> coverage, where a tier has rows of the kind."""
+    kinds = sorted({str(kind) for rows in left_out.values() for kind in rows.kinds})
+    return {
+        kind: {
+            tier: coverage(inside[tier][rows.kinds == kind], rows.groups(tier)[rows.kinds == kind])
+            for tier, rows in left_out.items()
+            if kind in rows.kinds
+        }
+        for kind in kinds
+    }
 
 
 def _is_judged(observation: Observation) -> bool:

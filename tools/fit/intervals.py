@@ -1,117 +1,134 @@
-"""Empirical quantiles of left-out residuals: how far P10 and P90 lie from the P50, by tier, kind and lineage."""
+"""Empirical quantiles of left-out residuals: how far P10 and P90 lie from the P50, by tier and software lineage.
+
+ln(measured / predicted time) = scale x z: the scale is that of the row's lineage in its tier, the quantiles of z are
+the tier's. Such locally weighted residuals are those of Lei, G'Sell, Rinaldo, Tibshirani and Wasserman
+("Distribution-free predictive inference for regression", JASA 2018, section 5.2). A lineage's scale is pooled
+partially: with that of all tiers, and that with all lineages, by the number of rows that stand behind each (Gelman and
+Hill, "Data analysis using regression", 2007, chapter 12).
+"""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
 
-from tools.fit.observations import Observation
+from planner.throughput.spread import Edges
 from tools.fit.parameters import Vector
+
+Table = dict[str, Any]
+Names = NDArray[np.str_]
 
 # A new source, framework or generation has its own spread, which left-out groups of the same sources do not show:
 # on measurements from sources that had no part, 80 % intervals from within-source residuals covered 40-70 %
 # (docs/model.md, "The prototype").
 NEW_SOURCE_FACTOR = 1.1
+# The same run on the same machine has no rows to leave out; it gets this.
 NARROWEST = 0.05
-FEWEST_FOR_A_TRAIT = 30
-# A left-out group tells something of coverage from this many rows on, and should then be covered within these shares.
-FEWEST_FOR_COVERAGE = 50
-COVERED_FROM, COVERED_TO = 0.65, 0.93
-TRAITS = ("kind", "lineage")
-_TIERS_BY_WORTH = ("measured_here", "measured_same_gpu", "measured_other_gpu", "same_architecture", "specs_only")
+# Pooling: a scale weighs as many rows as it has against this many at the scale it is drawn to.
+ROWS_OF_THE_WHOLE = 10
+# A lineage that spreads less than others did so in the one or two places that measured it: half of it is believed.
+BELIEVED_OF_LESS = 0.5
+# No spread is believed to be below a tenth of the whole's, as that of a few rows that agree by chance.
+SMALLEST_SCALE = 0.1
+# From the best to the worst.
+TIERS = ("measured_same_gpu", "measured_other_gpu", "same_architecture", "specs_only")
+_ANY = ""  # any lineage without rows
 
 
 class LeftOutRows(NamedTuple):
-    """Rows predicted without their group: ln(predicted / measured), the product of their traits' factors, the group."""
+    """Rows predicted without their die or network: ln(predicted / measured time), and what they are of.
+
+    An unseen network is left out with all of its like, everything else with its die.
+    """
 
     residuals: Vector
-    scales: Vector
-    groups: NDArray[np.str_]
+    lineages: Names
+    kinds: Names
+    dies: Names
+    networks: Names
+
+    def where(self, members: NDArray[Any]) -> LeftOutRows:
+        """The rows at positions, or those where ``members`` is True."""
+        return LeftOutRows(*(column[members] for column in self))
+
+    def groups(self, tier: str) -> Names:
+        """What is left out to judge a tier."""
+        return self.networks if tier == "same_architecture" else self.dies
 
 
-class Coverage(NamedTuple):
-    """Share of rows inside P10-P90, and how many of the larger groups are covered neither too little nor too much."""
+def interval_table(rows: Mapping[str, LeftOutRows]) -> Table:
+    """The tables of :mod:`planner.throughput.spread` from left-out rows by tier: 'tiers', and 'lineages' of each."""
+    factors = _lineage_factors(rows)
+    own = [_edges(tier, rows[tier], factors[tier]) for tier in TIERS]
+    counts = [Counter(map(str, rows[tier].lineages)) for tier in TIERS]
+    ordered = {name: _in_order([pairs[name] for pairs in own], [count[name] for count in counts]) for name in own[0]}
+    of_any = ordered.pop(_ANY)
+    return {
+        "tiers": {"measured_here": [-NARROWEST, NARROWEST], **dict(zip(TIERS, of_any, strict=True))},
+        "lineages": {tier: {name: pairs[i] for name, pairs in ordered.items()} for i, tier in enumerate(TIERS)},
+    }
 
-    rows: int
-    covered: float
-    groups: int
-    groups_within: int
+
+def _edges(tier: str, rows: LeftOutRows, factors: Mapping[str, float]) -> dict[str, Edges]:
+    """Lineage -> ln(time / P50) at P10 and P90 of a row of the tier."""
+    own = np.array([factors[str(name)] for name in rows.lineages])
+    low, high = np.quantile(-rows.residuals / own, [0.1, 0.9])
+    beyond = 1.0 if tier == "measured_same_gpu" else NEW_SOURCE_FACTOR
+    every = {_ANY: 1.0, **factors}
+    return {name: (float(low) * beyond * factor, float(high) * beyond * factor) for name, factor in every.items()}
 
 
-def tier_quantiles(rows: Mapping[str, LeftOutRows]) -> dict[str, list[float]]:
-    """Tier -> [ln(time / P50) at P10, at P90] of a row of ordinary traits, from left-out rows.
+def _in_order(own: Sequence[Edges], rows: Sequence[int]) -> list[list[float]]:
+    """The edges of tiers from the best to the worst, so that better evidence never widens an interval.
 
-    The interval is wide enough for both sides' quantiles; a better tier is never wider than a worse one.
+    Where it would, both tiers are given their mean by rows (isotonic regression; Barlow et al., "Statistical inference
+    under order restrictions", 1972).
     """
-    table: dict[str, list[float]] = {}
-    widest = [-NARROWEST, NARROWEST]
-    for tier in _TIERS_BY_WORTH:
-        if tier in rows:
-            low, high = _tier_edges(tier, rows[tier].residuals / rows[tier].scales)
-            widest = [min(widest[0], low), max(widest[1], high)]
-        table[tier] = [round(edge, 3) for edge in widest]
-    return table
+    weights = [count + ROWS_OF_THE_WHOLE for count in rows]
+    low = isotonic_regression([edge for edge, _ in own], weights=weights, increasing=False).x
+    high = isotonic_regression([edge for _, edge in own], weights=weights).x
+    return [_rounded(pair) for pair in zip(low, high, strict=True)]
 
 
-def _tier_edges(tier: str, scaled: Vector) -> tuple[float, float]:
-    low, high = quantiles(scaled)
-    factor = 1.0 if tier in ("measured_here", "measured_same_gpu") else NEW_SOURCE_FACTOR
-    return low * factor, high * factor
+def _lineage_factors(rows: Mapping[str, LeftOutRows]) -> dict[str, dict[str, float]]:
+    """Tier -> lineage -> its spread over the tier's; also of lineages that other tiers alone have."""
+    relative = {tier: left.residuals / _spread(left.residuals) for tier, left in rows.items()}
+    everywhere, named = np.concatenate(list(relative.values())), np.concatenate([r.lineages for r in rows.values()])
+    names = sorted(set(named))
+    whole = {name: _pooled(everywhere[named == name], 0.0) for name in names}
+    return {
+        tier: {str(name): math.exp(_pooled(values[rows[tier].lineages == name], whole[name])) for name in names}
+        for tier, values in relative.items()
+    }
 
 
-def coverage(tier: str, rows: LeftOutRows) -> Coverage:
-    """Each group held against the quantiles of all other groups, so that none of them widens its own interval."""
-    inside = np.zeros(len(rows.residuals), dtype=bool)
-    scaled = rows.residuals / rows.scales
-    counted = within = 0
-    for group in sorted(set(rows.groups)):
-        own = rows.groups == group
-        low, high = _tier_edges(tier, scaled[~own])
-        inside[own] = (-scaled[own] >= low) & (-scaled[own] <= high)
-        if own.sum() >= FEWEST_FOR_COVERAGE:
-            counted += 1
-            within += COVERED_FROM <= inside[own].mean() <= COVERED_TO
-    return Coverage(len(inside), float(inside.mean()), counted, within)
+def _pooled(relative: Vector, drawn_to: float) -> float:
+    """ln of the spread of ``relative``, drawn to ``drawn_to`` by so much more the fewer values there are."""
+    if not len(relative):
+        return drawn_to
+    own = math.log(max(_spread(relative), SMALLEST_SCALE))
+    own *= BELIEVED_OF_LESS if own < 0.0 else 1.0
+    return (len(relative) * own + ROWS_OF_THE_WHOLE * drawn_to) / (len(relative) + ROWS_OF_THE_WHOLE)
 
 
-def scales_of(observations: Sequence[Observation], traits: Mapping[str, float]) -> Vector:
-    """The product of the factors of every observation's kind and lineage."""
-    return np.array([math.prod(traits.get(o.groups[trait], 1.0) for trait in TRAITS) for o in observations])
+def _spread(residuals: Vector) -> float:
+    """The half-width around 0 of four fifths of the residuals."""
+    return float(np.quantile(np.abs(residuals), 0.8))
 
 
-def quantiles(residuals: Vector) -> tuple[float, float]:
-    """ln(measured / predicted time) at 10 and 90 %, at least ``NARROWEST`` away from 0."""
-    log_time = -residuals
-    low, high = np.quantile(log_time, [0.1, 0.9])
-    return min(float(low), -NARROWEST), max(float(high), NARROWEST)
-
-
-def trait_factors(observations: Sequence[Observation], trait: str, residuals: Vector) -> dict[str, float]:
-    """Spread of each value of a trait ('kind', 'lineage') over the pooled spread, for values with enough rows.
-
-    Kind and lineage describe the same few networks, so each takes half, in ln, of what its rows show: in full the two
-    together covered fewer left-out groups.
-    """
-    values = np.array([o.groups[trait] for o in observations])
-    pooled = _half_width(residuals)
-    factors = {}
-    for value in sorted(set(values)):
-        members = residuals[values == value]
-        if len(members) >= FEWEST_FOR_A_TRAIT:
-            factors[str(value)] = round(float(np.clip((_half_width(members) / pooled) ** 0.5, 0.6, 2.0)), 2)
-    return factors
-
-
-def _half_width(residuals: Vector) -> float:
-    low, high = np.quantile(residuals, [0.1, 0.9])
-    return max(float(high - low) / 2.0, NARROWEST)
+def _rounded(edges: Edges) -> list[float]:
+    low, high = edges
+    return [round(min(float(low), -NARROWEST), 3), round(max(float(high), NARROWEST), 3)]
 
 
 def doubt_of(residuals: Vector) -> list[float]:
     """A doubt as [ln below the P50 at P10, ln above it at P90], both positive."""
-    low, high = quantiles(residuals)
-    return [round(-low, 3), round(high, 3)]
+    low, high = np.quantile(-residuals, [0.1, 0.9])
+    low, high = _rounded((float(low), float(high)))
+    return [-low, high]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from tools.fit.evaluation import Evaluation
 from tools.fit.folds import Errors
+from tools.fit.intervals import Table
 
 BEGIN = "<!-- error tables: made by tools/fit_throughput.py -->"
 END = "<!-- end of the error tables -->"
@@ -33,24 +35,55 @@ def _tables(evaluation: Evaluation, observations: int) -> str:
     parts += ["", "**Sync times between nodes (Sia profiles, g4dn.12xlarge), left out by network: median factor**", ""]
     parts += ["| | steps | factor |", "|---|---|---|"]
     parts += [f"| {name} | {count} | {factor:.2f} |" for name, (count, factor) in evaluation.sync_factors.items()]
-    parts += ["", "**Coverage of P10-P90, every left-out group held against the quantiles of the others**", ""]
-    parts += [
-        "| tier | rows | covered % | groups of 50 rows or more | of them within 65-93 % |",
-        "|---|---|---|---|---|",
-    ]
-    parts += [
-        f"| `{tier}` | {c.rows:,} | {100 * c.covered:.1f} | {c.groups} | {c.groups_within} |"
-        for tier, c in evaluation.coverage.items()
-    ]
-    parts += ["", "**Intervals: time / P50 at P10 and P90, by tier**", "", "| tier | P10 | P90 |", "|---|---|---|"]
-    parts += [f"| `{tier}` | {_factor(low)} | {_factor(high)} |" for tier, (low, high) in evaluation.tiers.items()]
-    traits = ", ".join(f"{trait} {factor:.2f}" for trait, factor in evaluation.traits.items())
-    return "\n".join([*parts, "", f"Scaled by kind of operations and by software lineage: {traits}.", ""])
+    parts += ["", *_coverage(evaluation), "", *_intervals(evaluation.intervals), ""]
+    return "\n".join(parts)
+
+
+def _coverage(evaluation: Evaluation) -> list[str]:
+    """By tier, and by kind of operations in each tier."""
+    parts = ["**Coverage of P10-P90, every left-out group held against the intervals of the others**", ""]
+    parts += _header("tier", "rows", "covered %", "groups of 50 rows or more", "of them within 65-93 %", "the others")
+    for tier, found in evaluation.coverage.items():
+        others = ", ".join(f"{group} {100 * share:.0f} %" for group, share in found.outside.items())
+        within = found.groups - len(found.outside)
+        row = (f"`{tier}`", f"{found.rows:,}", f"{100 * found.covered:.1f}", str(found.groups), str(within), others)
+        parts.append(_cells(*row))
+    tiers, every = list(evaluation.coverage), evaluation.coverage.values()
+    rows, groups = sum(c.rows for c in every), sum(c.groups for c in every)
+    pooled = sum(c.covered * c.rows for c in every) / rows
+    within = groups - sum(len(c.outside) for c in every)
+    parts.append(_cells("all", f"{rows:,}", f"{100 * pooled:.1f}", str(groups), str(within), ""))
+    parts += ["", "**The same by kind of operations: % covered (rows)**", ""]
+    parts += _header("", *(f"`{tier}`" for tier in tiers))
+    for kind, by_tier in evaluation.coverage_by_kind.items():
+        cells = [by_tier.get(tier) for tier in tiers]
+        parts.append(_cells(kind, *("" if c is None else f"{100 * c.covered:.0f} ({c.rows:,})" for c in cells)))
+    return parts
+
+
+def _intervals(table: Table) -> list[str]:
+    """Time / P50 at P10 and P90, by lineage and tier."""
+    tiers = list(table["tiers"])
+    parts = ["**Intervals: time / P50 at P10 and P90, by software lineage and tier**", ""]
+    parts += _header("", *(f"`{tier}`" for tier in tiers))
+    parts.append(_cells("any other", *(_range(table["tiers"][tier]) for tier in tiers)))
+    for lineage in sorted({name for of_tier in table["lineages"].values() for name in of_tier}):
+        edges = [table["lineages"].get(tier, {}).get(lineage, table["tiers"][tier]) for tier in tiers]
+        parts.append(_cells(lineage, *map(_range, edges)))
+    return parts
+
+
+def _header(*titles: str) -> list[str]:
+    return [_cells(*titles), _cells(*["---"] * len(titles))]
+
+
+def _cells(*texts: str) -> str:
+    return f"| {' | '.join(texts)} |"
+
+
+def _range(edges: Sequence[float]) -> str:
+    return "-".join(f"{math.exp(edge):.2f}" for edge in edges)
 
 
 def _line(name: str, e: Errors) -> str:
     return f"| {name} | {e.n:,} | {100 * e.mean:.1f} | {100 * e.median:.1f} | {100 * e.p90:.1f} | {e.bias:+.3f} |"
-
-
-def _factor(log_ratio: float) -> str:
-    return f"{math.exp(log_ratio):.2f}"
