@@ -11,17 +11,25 @@ Z90 = 1.2815515655446004
 
 
 def p_below(quantity: Interval, limit: float) -> float:
-    """P(quantity <= limit) for a split log-normal through the three quantiles: each side has its own spread."""
+    """P(quantity <= limit) for a split log-normal through the three quantiles: each side has its own spread.
+
+    Of a cost of which a credit pays the likely part nothing is left at P50; its upper side is then that of a normal.
+    """
     if limit <= 0:
         return 0.0
     if quantity.p50 <= 0:
-        return 1.0
+        return _p_below_normal(limit / quantity.p90 * Z90) if quantity.p90 > 0 else 1.0
     distance = math.log(limit / quantity.p50)
     end = quantity.p90 if distance >= 0 else quantity.p10
     spread = abs(math.log(end / quantity.p50)) / Z90 if end > 0 else math.inf
     if spread == 0:
         return 1.0 if distance >= 0 else 0.0
-    return 0.5 * math.erfc(-distance / spread / math.sqrt(2))
+    return _p_below_normal(distance / spread)
+
+
+def _p_below_normal(deviations: float) -> float:
+    """The standard normal's distribution function."""
+    return 0.5 * math.erfc(-deviations / math.sqrt(2))
 
 
 def p_both(

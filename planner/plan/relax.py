@@ -98,6 +98,8 @@ def limit_met(quantity: Interval, probability: float) -> float:
     """The limit below which the quantity stays with ``probability`` (0 to 1): the inverse of ``p_below``."""
     deviations = _deviations(probability)
     end = quantity.p90 if deviations >= 0 else quantity.p10
+    if quantity.p50 <= 0 < deviations:
+        return quantity.p90 * deviations / Z90
     if min(quantity.p50, end) <= 0:
         return quantity.p50
     return quantity.p50 * math.exp(deviations * abs(math.log(end / quantity.p50)) / Z90)

@@ -225,15 +225,15 @@ def plan_sweep(
         for index, machine in enumerate(pool)
     )
     makespan_s = Interval(*(max(track.end_s[end] for track in tracks) for end in range(3)))
-    paid = _credits(costing, tracks)
-    cost_usd = _cost_interval(tracks, paid, now)
+    credit = _credit_of(costing, tracks)
+    cost_usd = _cost_interval(tracks, credit, now)
     return SweepPlan(
         labels=costing.labels,
         tracks=tracks,
         makespan_s=makespan_s,
         bound_s=lower_bound(middles, costing.heads, makespan_s.p50) if thorough else 0.0,
         cost_usd=cost_usd,
-        credits=paid,
+        credits=_credits(tracks, credit),
         feedback=_feedback(tracks),
         finish_at=now + timedelta(seconds=makespan_s.p50),
         p_meets=_p_meets(makespan_s, cost_usd, limits, now),
@@ -304,28 +304,51 @@ def _usd(charge: Charge, seconds: float) -> float | None:
     return None if usd is None else cents(usd) / 100
 
 
-def _credits(costing: Costing, tracks: Sequence[Track]) -> tuple[CostPart, ...]:
-    """What the user's credits pay, one line a provider."""
-    spent: dict[str, int] = {}
+def _credit_of(costing: Costing, tracks: Sequence[Track]) -> dict[str, float]:
+    """USD of the user's credit at each provider of which a machine is used."""
     credit: dict[str, float] = {}
     for index, track in enumerate(tracks):
         provider = track.machine.candidate.provider
-        if provider is None or not track.used:
-            continue
-        spent[provider] = spent.get(provider, 0) + cents(track.cost_usd)
-        tariff = costing.tariffs[track.placed[0].experiment][index]
-        credit[provider] = tariff.credit_usd if tariff is not None else 0.0
+        tariff = costing.tariffs[track.placed[0].experiment][index] if track.used else None
+        if provider is not None and tariff is not None and tariff.credit_usd > 0:
+            credit[provider] = tariff.credit_usd
+    return credit
+
+
+def _credits(tracks: Sequence[Track], credit: Mapping[str, float]) -> tuple[CostPart, ...]:
+    """What the credits pay of the bills at P50, one line a provider."""
     return tuple(
-        CostPart(f"credits {name}", -min(cents(usd), spent[name]) / 100, "[credits] in your configuration")
+        CostPart(
+            f"credits {name}", -min(cents(usd), _billed_cents(tracks, name)) / 100, "[credits] in your configuration"
+        )
         for name, usd in credit.items()
-        if usd > 0
     )
 
 
-def _cost_interval(tracks: Sequence[Track], paid: Sequence[CostPart], now: datetime) -> Interval:
-    """P50 is the sum of the bills less what credits pay; the ends follow each machine's time and its price's spread."""
-    less = sum(cents(part.usd or 0.0) for part in paid)
-    middle = (sum(cents(track.cost_usd) for track in tracks) + less) / 100
+def _billed_cents(tracks: Sequence[Track], provider: str | None) -> int:
+    """The bills of a provider's machines at P50, or of those that are owned."""
+    return sum(cents(track.cost_usd) for track in tracks if track.machine.candidate.provider == provider)
+
+
+def _cost_interval(tracks: Sequence[Track], credit: Mapping[str, float], now: datetime) -> Interval:
+    """What is left to pay of each provider's bills once its credit is used up, added.
+
+    P50 is the sum of the bills; the ends follow each machine's time and its price's spread. A credit pays at every end
+    for as much as it can, so that a slow sweep has used it up where a likely one has not.
+    """
+    low = middle = high = 0.0
+    for provider in dict.fromkeys(track.machine.candidate.provider for track in tracks):
+        given = credit.get(provider or "", 0.0)
+        billed = _billed_cents(tracks, provider) / 100
+        least, most = _billed_ends([track for track in tracks if track.machine.candidate.provider == provider], now)
+        low += max(0.0, min(billed, least) - given)
+        middle += max(0, cents(billed) - cents(given)) / 100
+        high += max(0.0, max(billed, most) - given)
+    return Interval(low, cents(middle) / 100, high)
+
+
+def _billed_ends(tracks: Sequence[Track], now: datetime) -> tuple[float, float]:
+    """P10 and P90 of the machines' bills together, before credits."""
     low = high = 0.0
     for track in tracks:
         if track.used:
@@ -333,7 +356,7 @@ def _cost_interval(tracks: Sequence[Track], paid: Sequence[CostPart], now: datet
             spread = price_age(offer, now.date()).spread if offer is not None else 0.0
             low += track.cost_usd * track.end_s.p10 / track.end_s.p50 / (1 + spread)
             high += track.cost_usd * track.end_s.p90 / track.end_s.p50 * (1 + spread)
-    return Interval(max(0.0, min(middle, low + less / 100)), middle, max(middle, high + less / 100))
+    return low, high
 
 
 def _feedback(tracks: Sequence[Track]) -> Feedback:

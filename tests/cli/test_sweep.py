@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from planner.plan.config import config_path
 from tests.cli.conftest import Run
 
 SWEEP = ("sweep", "-m", "resnet50", "--offline")
@@ -230,3 +231,15 @@ def test_an_unknown_part_that_is_negligible_at_most_leaves_the_cost_known(run: R
     short = run(*SWEEP, "--grid", "epochs=0.01,0.02", *pool).record
     assert {machine["provider"] for machine in (*long["machines"], *short["machines"])} == {"vast"}
     assert (long["cost_complete"], short["cost_complete"]) == (True, False)
+
+
+@pytest.mark.parametrize("credit_usd", [60, 300, 1000])
+def test_a_credit_pays_for_as_much_as_it_can_of_every_end(run: Run, home: Path, credit_usd: float) -> None:
+    """Of a P90 of about 100 USD a credit of 60 leaves about 40, one of 300 nothing; P50 is paid by both."""
+    asked = ("sweep", "-m", "resnet50", "-e", "90", "--repeat", "3", "--pool", "aws:p5.48xlarge@eu-north-1:spot")
+    before = run(*asked, "-o", "json").record["cost_usd"]
+    config_path().parent.mkdir(parents=True)
+    config_path().write_text(f"[credits]\naws = {credit_usd}\n", encoding="utf-8")
+    record = run(*asked, "-o", "json").record
+    assert record["cost_usd"] == {end: pytest.approx(max(0.0, usd - credit_usd)) for end, usd in before.items()}
+    assert sum(part["usd"] for part in record["cost_parts"]) == pytest.approx(record["cost_usd"]["p50"])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from planner.errors import InputError
 from planner.plan.deadline import parse_deadline
 from planner.plan.probability import p_below
+from planner.plan.relax import limit_met
 from planner.units import Interval
 
 MONDAY_10 = datetime(2026, 11, 30, 10, 0, tzinfo=timezone(timedelta(hours=1)))
@@ -58,6 +59,9 @@ def test_the_three_quantiles_are_met_with_their_own_probability() -> None:
 def test_certain_cases() -> None:
     assert p_below(Interval(1, 2, 3), 0) == 0
     assert p_below(Interval(0, 0, 0), 1) == 1
+    assert p_below(Interval(0, 0, 44), 44) == pytest.approx(0.9)
+    assert p_below(Interval(0, 0, 44), 10) == pytest.approx(0.6146, abs=1e-4)  # 10 / 44 of 1.2816 deviations
+    assert limit_met(Interval(0, 0, 44), 0.9) == pytest.approx(44)
     assert p_below(Interval(2, 2, 2), 3) == 1
     assert p_below(Interval(2, 2, 2), 1) == 0
 
