@@ -16,22 +16,28 @@ torch = pytest.importorskip("torch")
 @pytest.fixture
 def torch_bench(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(CHILD))
-    for name in ("torch_bench", "probe_networks"):
+    for name in ("torch_bench", "bench_cases", "probe_networks"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     return importlib.import_module("torch_bench")
+
+
+@pytest.fixture
+def bench_cases(torch_bench: ModuleType) -> ModuleType:
+    """As the bench itself imports it."""
+    return sys.modules["bench_cases"]
 
 
 def test_every_measurement_has_a_name_of_its_own(torch_bench: ModuleType) -> None:
     """A profile keeps one of each name, class and phase."""
     bench = torch_bench.Bench(torch.device("cpu"), 8)
-    everything = [*torch_bench.accelerator_cases(bench), *torch_bench.cases(bench), *torch_bench._held_memory(bench)]
+    everything = [*torch_bench.accelerator_cases(bench), *torch_bench.cases(bench), *torch_bench.held_memory(bench)]
     names = [(case.name, case.op_class, case.phase) for case in everything]
     assert len(set(names)) == len(names)
 
 
-def test_two_byte_cases_move_half_the_bytes(torch_bench: ModuleType) -> None:
+def test_two_byte_cases_move_half_the_bytes(torch_bench: ModuleType, bench_cases: ModuleType) -> None:
     bench = torch_bench.Bench(torch.device("cpu"), 8)
-    full = {(case.name, case.phase, case.op_class): case.bytes for case in torch_bench._matrix_cases(bench)}
+    full = {(case.name, case.phase, case.op_class): case.bytes for case in bench_cases._matrix_cases(bench)}
     half = [case for case in torch_bench.accelerator_cases(bench) if case.name.endswith(" half")]
     assert len(half) == len(full)
     for case in half:
@@ -39,10 +45,10 @@ def test_two_byte_cases_move_half_the_bytes(torch_bench: ModuleType) -> None:
         assert case.element_bytes == 2
 
 
-def test_a_case_visited_twice_counts_both_visits(torch_bench: ModuleType) -> None:
+def test_a_case_visited_twice_counts_both_visits(torch_bench: ModuleType, bench_cases: ModuleType) -> None:
     bench = torch_bench.Bench(torch.device("cpu"), 1)
     timer = torch_bench.Timer(bench, 0.0)
-    case = next(iter(torch_bench._elementwise_of(bench, 1024)))
+    case = next(iter(bench_cases._elementwise_of(bench, 1024)))
     assert [timer.timed(case)["repeats"] for _ in range(2)] == [3, 6]
 
 
