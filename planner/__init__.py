@@ -11,7 +11,7 @@ _LIBRARY = {
     "make_experiment": "planner.library",
     "Experiment": "planner.experiment.experiment",
     "Workload": "planner.workloads.workload",
-    "load_workload": "planner.workloads.catalog",
+    "load_workload": "planner.library",
     "Plan": "planner.plan.plan",
     "PlannerError": "planner.errors",
     "InputError": "planner.errors",

@@ -9,29 +9,55 @@ Every function raises ``planner.errors.PlannerError`` (``InputError`` for wrong 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import cache, wraps
+from inspect import Parameter, signature
 from os import PathLike, fspath
-from typing import Literal, TypedDict, Unpack
+from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, Unpack, get_type_hints
 
-from planner.errors import InputError
+from planner.errors import InputError, near_misses
 from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import ExperimentRequest, resolve_experiment
-from planner.plan.deadline import parse_deadline
+from planner.kinds import in_words, is_a, plain
+from planner.plan.deadline import as_moment, parse_deadline
 from planner.plan.plan import Plan
 from planner.plan.planning import make_plan
-from planner.plan.question import Question
+from planner.plan.question import Question, checked
 from planner.plan.search import Limits, Sort
 from planner.plan.world import open_world
 from planner.profiler.this_machine import find_this_machine, store_path
+from planner.workloads import catalog
+from planner.workloads.workload import Workload
 
 Words = str | Sequence[str]
+Purchase = Literal["spot", "on_demand", "reserved", "savings_plan"]
+Answer = TypeVar("Answer")
+Arguments = ParamSpec("Arguments")
+
+NAMES_OF_FLAGS = {
+    "batch_size": "batch_size_per_gpu",
+    "img_size": "image_size",
+    "grad_ckpt": "grad_checkpointing",
+    "zero": "zero_stage",
+    "load_in_4bit": "four_bit_weights",
+    "compile": "compiled",
+    "params": "parameters",
+    "budget": "budget_usd",
+    "max_price": "max_price_usd_per_hour",
+    "hour_value": "hour_value_usd",
+    "spot": 'purchase="spot"',
+    "on_demand": 'purchase="on_demand"',
+    "reserved": 'purchase="reserved"',
+    "savings_plan": 'purchase="savings_plan"',
+}
+"""The library's names for flags that are called otherwise: units and kinds stand in a name, as in the JSON."""
 
 
 class Said(TypedDict, total=False):
     """What may be said of an experiment; what is left out is assumed and listed in ``Experiment.assumptions``.
 
-    The names and meanings are those of the command line's flags; counts are numbers, bytes are bytes.
+    The meanings are those of the command line's flags (``NAMES_OF_FLAGS``); counts are numbers, bytes are bytes.
     """
 
     dataset: str
@@ -58,11 +84,53 @@ class Said(TypedDict, total=False):
     tuned: bool
     workers: int
     resume_epoch: float
+    tries: int
+    pilot_epochs: float
     parameters: float
     flops_per_sample: float
     activation_bytes: float
 
 
+def _arguments_checked(function: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
+    """Raise InputError for an argument that is of another kind than annotated, or that is no argument."""
+
+    @wraps(function)
+    def called(*args: Arguments.args, **named: Arguments.kwargs) -> Answer:
+        kinds = _kinds(function)
+        positional = list(signature(function).parameters)[: len(args)]
+        for name, value in (*zip(positional, args, strict=False), *named.items()):
+            _check(name, value, kinds)
+        return function(*args, **{name: plain(value) for name, value in named.items()})
+
+    return called
+
+
+@cache
+def _kinds(function: Callable[..., Any]) -> dict[str, Any]:
+    """What each argument must be, those of ``**said`` among them."""
+    parameters, hints = signature(function).parameters.values(), get_type_hints(function)
+    kinds = {one.name: hints[one.name] for one in parameters if one.kind is not Parameter.VAR_KEYWORD}
+    takes_said = len(kinds) < len(parameters)
+    return kinds | (get_type_hints(Said) if takes_said else {})
+
+
+def _check(name: str, value: object, kinds: dict[str, Any]) -> None:
+    if name not in kinds:
+        near = [NAMES_OF_FLAGS[name]] if name in NAMES_OF_FLAGS else near_misses(name, kinds)[:1]
+        hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(sorted(kinds))}"
+        raise InputError(f"there is no {name!r}{hint}")
+    optional = name in get_type_hints(Said) and value is None  # "not said", as if left out
+    if not optional and not is_a(value, kinds[name]):
+        raise InputError(f"{name} must be {in_words(kinds[name])}, not {value!r}")
+
+
+@_arguments_checked
+def load_workload(model: str | PathLike[str], seq_length: int | None = None) -> Workload:
+    """A model's operation record, by its name or file, at ``seq_length`` tokens. Raises InputError."""
+    return catalog.load_workload(fspath(model), seq_length)
+
+
+@_arguments_checked
 def make_experiment(
     model: str | PathLike[str] = "", *, config: str | PathLike[str] | None = None, **said: Unpack[Said]
 ) -> Experiment:
@@ -70,10 +138,8 @@ def make_experiment(
 
     ``config`` is a training configuration of another tool; what is ``said`` counts before it.
     """
-    try:
-        request = ExperimentRequest(model=fspath(model), **said)
-    except TypeError as error:
-        raise InputError(f"an experiment has no {str(error).rpartition('argument ')[2]}") from error
+    given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+    request = ExperimentRequest(model=fspath(model), **given)
     if config is not None:
         from planner.experiment.recipes.read import completed, read_training_config
 
@@ -81,6 +147,7 @@ def make_experiment(
     return resolve_experiment(request)
 
 
+@_arguments_checked
 def estimate(
     trained: Experiment | str | PathLike[str],
     *,
@@ -88,7 +155,7 @@ def estimate(
     gpus: str | None = None,
     num_nodes: int | None = None,
     region: Words = (),
-    purchase: Literal["spot", "on_demand"] | None = None,
+    purchase: Purchase | None = None,
     max_price_usd_per_hour: float | None = None,
     country: str | None = None,
     hour_value_usd: float | None = None,
@@ -104,15 +171,18 @@ def estimate(
     """The ranked plan for an experiment, as ``gpuplanner estimate -o json`` has it. Raises InputError.
 
     A model's name or file may stand for the experiment; then ``said`` tells the rest. ``max_rows=0`` keeps every offer,
-    ``now`` is the moment to plan from.
+    ``now`` is the moment to plan from. A ``deadline`` is a text as the command line takes it, or a moment; one
+    without a zone is by this system's clock.
     """
     if not isinstance(trained, Experiment):
         trained = make_experiment(trained, **said)
     elif said:
         raise InputError(f"the experiment is complete; {', '.join(said)} cannot be said beside it")
-    moment = now or datetime.now().astimezone()
+    if max_rows < 0:
+        raise InputError(f"max_rows must be 0 (all) or more, not {max_rows}")
+    moment = now.astimezone() if now is not None and now.tzinfo is None else now or datetime.now().astimezone()
     limits = Limits(
-        deadline=parse_deadline(deadline, moment) if isinstance(deadline, str) else deadline,
+        deadline=parse_deadline(deadline, moment) if isinstance(deadline, str) else as_moment(deadline, moment),
         budget_usd=budget_usd,
         confidence=confidence,
         sort=sort,
@@ -129,7 +199,8 @@ def estimate(
         measured=(measured,) if isinstance(measured, str) else tuple(measured),
         limits=limits,
     )
-    return make_plan(trained, question, open_world(find_this_machine(), store_path()), moment, max_rows=max_rows)
+    world = open_world(find_this_machine(), store_path())
+    return make_plan(trained, checked(question), world, moment, max_rows=max_rows)
 
 
 def _words(words: Words) -> tuple[str, ...]:

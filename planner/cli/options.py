@@ -9,7 +9,7 @@ from typing import Any
 from planner.errors import InputError
 from planner.experiment.resolve import ExperimentRequest
 from planner.plan.deadline import parse_deadline
-from planner.plan.question import Question
+from planner.plan.question import MOST_HOUR_VALUE_USD, Question, checked
 from planner.plan.search import Limits, Sort
 from planner.values import count, number, positive, probability, rows, up_to, usd, whole
 
@@ -153,7 +153,7 @@ def _add_limits(group: argparse._ArgumentGroup) -> None:
         "--confidence", type=probability, default=0.9, metavar="P", help="probability to meet them (0.9)"
     )
     group.add_argument(
-        "--hour-value", type=usd(up_to(1_000_000)), metavar="USD", help="value of an hour of waiting (2)"
+        "--hour-value", type=usd(up_to(MOST_HOUR_VALUE_USD)), metavar="USD", help="value of an hour of waiting (2)"
     )
 
 
@@ -244,12 +244,8 @@ def said_of_training(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def question(arguments: argparse.Namespace, now: datetime) -> Question:
     """Where to look and what the answer must meet. Raises InputError."""
-    if arguments.num_nodes is not None and not 1 <= arguments.num_nodes <= 10_000:
-        raise InputError(f"--num-nodes must be between 1 and 10,000, not {arguments.num_nodes}")
-    if arguments.max_price_age < 0:
-        raise InputError(f"--max-price-age must be 0 or more days, not {arguments.max_price_age}")
     sort: Sort = arguments.sort
-    return Question(
+    asked = Question(
         where=_words(arguments.where),
         gpus=arguments.gpus,
         num_nodes=arguments.num_nodes,
@@ -268,6 +264,7 @@ def question(arguments: argparse.Namespace, now: datetime) -> Question:
             sort=sort,
         ),
     )
+    return checked(asked)
 
 
 def _purchases(arguments: argparse.Namespace) -> tuple[str, ...]:

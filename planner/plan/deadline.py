@@ -19,8 +19,19 @@ def parse_deadline(text: str, now: datetime) -> datetime:
     moment = _moment(text.strip(), now)
     if moment is None:
         raise InputError(f"cannot read the deadline {text!r}; write {FORMS}")
+    return _not_past(moment, now, repr(text))
+
+
+def as_moment(given: datetime | None, now: datetime) -> datetime | None:
+    """The deadline ``given``; one without a zone is by the clock of ``now``. Raises InputError where it is past."""
+    if given is None:
+        return None
+    return _not_past(given if given.tzinfo else _on_the_clock(given, now), now, "given")
+
+
+def _not_past(moment: datetime, now: datetime, said: str) -> datetime:
     if moment <= now:
-        raise InputError(f"the deadline {text!r} ({moment:%Y-%m-%d %H:%M}) is in the past")
+        raise InputError(f"the deadline {said} ({moment:%Y-%m-%d %H:%M}) is in the past")
     return moment
 
 

@@ -1,12 +1,15 @@
 """What the user asks of the plan beyond the experiment: where to look, how to pay, what the answer must meet."""
 
+import math
 from typing import NamedTuple
 
-from planner.errors import UnknownNameError, near_misses
+from planner.errors import InputError, UnknownNameError, near_misses
 from planner.plan.plan import PLACES, Place
 from planner.plan.search import Limits
 
 DEFAULT_HOUR_VALUE_USD = 2.0
+MOST_HOUR_VALUE_USD = 1_000_000
+MOST_NODES = 10_000
 NO_LIMITS = Limits()
 
 
@@ -25,6 +28,23 @@ class Question(NamedTuple):
     hour_value_usd: float | None = None
     measured: tuple[str, ...] = ()
     limits: Limits = NO_LIMITS
+
+
+def checked(question: Question) -> Question:
+    """The question, its numbers within their bounds. Raises InputError."""
+    limits = question.limits
+    if question.num_nodes is not None and not 1 <= question.num_nodes <= MOST_NODES:
+        raise InputError(f"--num-nodes must be between 1 and {MOST_NODES:,}, not {question.num_nodes}")
+    if question.max_price_age_days < 0:
+        raise InputError(f"--max-price-age must be 0 or more days, not {question.max_price_age_days}")
+    for flag, usd in (("--budget", limits.budget_usd), ("--max-price", question.max_price_usd_per_hour)):
+        if usd is not None and not 0 < usd < math.inf:
+            raise InputError(f"{flag} must be an amount above 0, not {usd}")
+    if question.hour_value_usd is not None and not 0 <= question.hour_value_usd <= MOST_HOUR_VALUE_USD:
+        raise InputError(f"--hour-value must be 0 to {MOST_HOUR_VALUE_USD:,}, not {question.hour_value_usd}")
+    if not 0 < limits.confidence < 1:
+        raise InputError(f"--confidence must be between 0 and 1, such as 0.9, not {limits.confidence}")
+    return question
 
 
 class Where(NamedTuple):
