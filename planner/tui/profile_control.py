@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
 from planner.errors import PlannerError
 from planner.plan.plan import Estimate
+from planner.tui.host import Host
 from planner.tui.profiling import MOST_S, Profiling, StoppedError
-
-if TYPE_CHECKING:
-    from planner.tui.app import PlannerApp
 
 LOOK_EVERY_S = 0.2
 
@@ -22,7 +19,7 @@ class ProfileControl:
     """``before`` is this machine's row as it was when the profile began; ``step`` (what, done, total) where it is,
     ``measured`` what it has done. ``note`` is what it had to say in the end."""
 
-    def __init__(self, app: PlannerApp) -> None:
+    def __init__(self, app: Host) -> None:
         self._app = app
         self.clock: Callable[[], float] = time.monotonic
         self._started_s = 0.0

@@ -6,15 +6,12 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
 from planner.errors import PlannerError
+from planner.tui.host import Host
 from planner.tui.refreshing import ASK_ABOVE_BYTES, Refreshing, RefreshState
-
-if TYPE_CHECKING:
-    from planner.tui.app import PlannerApp
 
 LOOK_EVERY_S = 0.2
 
@@ -23,7 +20,7 @@ class RefreshControl:
     """``state`` is the refresh that runs, or the last one; ``asks_bytes`` how much would be read, where that is so much
     that a person must start it again to have it read. ``read`` says that a person has seen how it went."""
 
-    def __init__(self, app: PlannerApp) -> None:
+    def __init__(self, app: Host) -> None:
         self._app = app
         self.clock: Callable[[], float] = time.monotonic
         self._refreshing: Refreshing | None = None
