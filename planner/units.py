@@ -14,8 +14,21 @@ UNKNOWN = "–"
 MoneyFormat = Callable[[float | None], str]
 """Writes USD for people, in whatever currency they read."""
 
-_DURATION_UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
-_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(min|s|m|h|d|w)", re.IGNORECASE)
+_DURATION_UNITS = {
+    unit: seconds
+    for seconds, spellings in (
+        (1.0, "s sec secs second seconds"),
+        (60.0, "m min mins minute minutes"),
+        (3600.0, "h hr hrs hour hours"),
+        (86400.0, "d day days"),
+        (604800.0, "w week weeks"),
+        (365.25 * 86400.0, "y year years"),
+    )
+    for unit in spellings.split()
+}
+_DURATION_PART = re.compile(
+    r"(?P<number>\d+(?:,\d{3})*(?:\.\d+)?)\s*(?P<unit>[a-z]+)(?P<minutes>(?<=\dh)[0-5]\d(?=\s*$))?"
+)
 _COUNT_SUFFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12}
 _COUNT = re.compile(r"(\d+(?:[_,]\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?)\s*([kmbgt]?)", re.IGNORECASE)
 
@@ -39,12 +52,15 @@ class Interval(NamedTuple):
 
 
 def parse_duration(text: str) -> float:
-    """Seconds in '90s', '45m', '12h', '2d12h'. Raises InputError on anything else."""
+    """Seconds in '90s', '45m', '2h15', '2d12h', '1 day', and all that ``format_duration`` writes. Raises InputError."""
     compact = text.strip().lower()
-    parts = _DURATION_PART.findall(compact)
-    if not parts or _DURATION_PART.sub("", compact).strip():
-        raise InputError(f"cannot read the duration {text!r}; write it as 90s, 45m, 12h or 2d12h")
-    seconds = sum(float(number) * _DURATION_UNITS[unit.lower()] for number, unit in parts)
+    parts = list(_DURATION_PART.finditer(compact))
+    if not parts or _DURATION_PART.sub("", compact).strip() or any(one["unit"] not in _DURATION_UNITS for one in parts):
+        raise InputError(f"cannot read the duration {text!r}; write it as 90s, 45m, 2h15, 12h or 2d12h")
+    seconds = math.fsum(
+        float(one["number"].replace(",", "")) * _DURATION_UNITS[one["unit"]] + 60 * int(one["minutes"] or 0)
+        for one in parts
+    )
     if not 0 < seconds < math.inf:
         raise InputError(f"the duration {text!r} must be greater than zero")
     return seconds

@@ -56,7 +56,8 @@ def usd(read: Callable[[str], float]) -> Callable[[str], float]:
         try:
             return read(found["amount"] if found else text)
         except InputError as error:
-            raise InputError(f"{error}: an amount in US dollars, such as 60 or 1,000") from None
+            hint = "an amount in US dollars, such as 60 or 1,000 (--currency changes only what is shown)"
+            raise InputError(f"{error}: {hint}") from None
 
     return amount
 
@@ -79,10 +80,11 @@ def count(text: str) -> float:
 
 
 def probability(text: str) -> float:
-    """A share between 0 and 1, neither of them."""
-    value = number(text)
+    """A share between 0 and 1, neither of them: '0.9' or '90%'."""
+    share = text.strip()
+    value = number(share[:-1]) / 100 if share.endswith("%") else number(share)
     if not 0 < value < 1:
-        raise InputError(f"expected a probability between 0 and 1 such as 0.9, not {text!r}")
+        raise InputError(f"expected a probability between 0 and 1 such as 0.9 or 90%, not {text!r}")
     return value
 
 

@@ -15,13 +15,28 @@ from planner.units import Interval
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("90s", 90), ("45m", 2700), ("45min", 2700), ("12h", 43200), ("2d12h", 216000), ("1w", 604800), ("1.5h", 5400)],
+    [
+        ("90s", 90),
+        ("45m", 2700),
+        ("45min", 2700),
+        ("12h", 43200),
+        ("2d12h", 216000),
+        ("1w", 604800),
+        ("1.5h", 5400),
+        ("2h15", 8100),
+        ("2h15m", 8100),
+        ("1d 22h00", 165600),
+        ("1 day", 86400),
+        ("2 days 3 hours", 183600),
+        ("1 Hour 30 Minutes", 5400),
+        ("1,000d", 86400000),
+    ],
 )
 def test_parse_duration(text: str, seconds: float) -> None:
     assert units.parse_duration(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "12", "h", "12 parsecs", "-3h", "0h", "nan", "1h and a bit"])
+@pytest.mark.parametrize("text", ["", "12", "h", "12 parsecs", "-3h", "0h", "nan", "1h and a bit", "2h5", "2h75"])
 def test_a_duration_that_cannot_be_read(text: str) -> None:
     with pytest.raises(InputError, match="duration"):
         units.parse_duration(text)
@@ -66,6 +81,12 @@ def test_a_count_that_cannot_be_read(text: str) -> None:
 )
 def test_format_duration(seconds: float | None, text: str) -> None:
     assert units.format_duration(seconds) == text
+
+
+@given(st.floats(1, 1e11))
+def test_a_duration_as_it_is_shown_can_be_typed(seconds: float) -> None:
+    shown = units.format_duration(seconds)
+    assert units.format_duration(units.parse_duration(shown)) == shown
 
 
 @pytest.mark.parametrize(("usd", "text"), [(6.82, "$6.82"), (1234.5, "$1,234"), (0.0, "$0.00"), (None, "–")])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.errors import InputError
-from planner.values import not_negative, number, positive, up_to, usd
+from planner.values import not_negative, number, positive, probability, up_to, usd
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,14 @@ def test_the_bound_is_the_readers_own() -> None:
     assert usd(not_negative)("$0") == 0
     with pytest.raises(InputError, match="at most 100"):
         usd(up_to(100))("$1,000")
+
+
+@pytest.mark.parametrize(("text", "share"), [("0.9", 0.9), ("90%", 0.9), (" 99.5 % ", 0.995)])
+def test_a_probability_may_be_a_percentage(text: str, share: float) -> None:
+    assert probability(text) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("text", ["90", "100%", "0%", "%", "-5%"])
+def test_what_is_no_probability_is_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        probability(text)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, time, timedelta
 from planner.errors import InputError
 from planner.units import parse_duration
 
-FORMS = "12h, 2d12h, 17:00, '2026-12-24 09:00', 'tomorrow 09:00' or 'Tue 18:00'"
+FORMS = "12h, 2h15, 2d12h, 17:00, '2026-12-24 09:00', 'tomorrow 09:00' or 'Tue 18:00'"
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
