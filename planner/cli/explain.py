@@ -19,7 +19,7 @@ from planner.plan.explain import Explanation, explain
 from planner.plan.operation_kinds import by_kind
 from planner.plan.pick import Choice, pick
 from planner.plan.planning import answer
-from planner.plan.sentence import PURCHASE_WORDS, machine_words
+from planner.plan.sentence import PURCHASE_WORDS, at_most_words, machine_words
 from planner.plan.whole_run import WholeRun, whole_run
 from planner.plan.words import place_of_offer
 from planner.throughput.estimate import StepEstimate
@@ -201,7 +201,8 @@ def _run_lines(choice: Choice, run: WholeRun | None, currency: Currency, now: da
     text = f"{format_duration(run.time_s.p50)} ({_range(run.time_s, format_duration)})"
     if run.cost_usd is None or hourly is None:
         return [f"{text} a run; no price of it is known"]
-    cost = f"{currency.show(run.cost_usd.p50)} a run ({_range(run.cost_usd, currency.show)})"
+    at_most = at_most_words(choice.row) if choice.row else ""
+    cost = f"{at_most}{currency.show(run.cost_usd.p50)} a run ({_range(run.cost_usd, currency.show)})"
     text += f", {cost} at {currency.show(hourly)} an hour"
     if not _cost_known(choice):
         text += ", and what nobody knows the price of"
@@ -210,7 +211,7 @@ def _run_lines(choice: Choice, run: WholeRun | None, currency: Currency, now: da
 
 
 def _cost_known(choice: Choice) -> bool:
-    """In full, or but for a part that is negligible at most."""
+    """In full, or what it is at most."""
     return choice.candidate.tariff.complete if choice.row is None else choice.row.cost_known
 
 

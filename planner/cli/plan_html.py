@@ -9,7 +9,7 @@ from planner.cli.html_chart import NARROW, WIDE, chart_svg, near_and_far, time_o
 from planner.cli.money import Currency
 from planner.experiment.resolve import describe
 from planner.plan.plan import CostPart, Estimate, Plan
-from planner.plan.words import BUY_WORDS, EVIDENCE_WORDS, gpus_words, machine_name, price_mark, where_words
+from planner.plan.words import BUY_WORDS, EVIDENCE_WORDS, bound_mark, gpus_words, machine_name, price_mark, where_words
 from planner.units import UNKNOWN, Interval, counted, format_duration, format_span
 
 _MARKS = (
@@ -184,7 +184,7 @@ def _spread(value: Interval | None, show: Callable[[float], str], mark: str = ""
 
 
 def _cost(row: Estimate, currency: Currency) -> str:
-    return _spread(row.cost_usd, currency.show, "?" if "cost_incomplete" in row.flags else "")
+    return bound_mark(row) + _spread(row.cost_usd, currency.show, "?" if "cost_incomplete" in row.flags else "")
 
 
 def _finish(row: Estimate, _: Currency) -> str:

@@ -9,12 +9,22 @@ from planner.cli.table import Column, Style, fitted, markdown, render, styled, t
 from planner.experiment.resolve import describe
 from planner.plan.cost import CREDITS
 from planner.plan.plan import Estimate, Plan
-from planner.plan.words import BINDS_WORDS, BUY_WORDS, EVIDENCE_MARKS, gpus_words, machine_name, price_mark, where_words
+from planner.plan.words import (
+    BINDS_WORDS,
+    BUY_WORDS,
+    EVIDENCE_MARKS,
+    bound_mark,
+    gpus_words,
+    machine_name,
+    price_mark,
+    where_words,
+)
 from planner.units import UNKNOWN, Interval, counted, format_duration, format_span
 
 LEGEND = (
     "ev: evidence ● measured here ◕ same GPU ◑ other GPU ◔ architecture ○ specs only; "
-    "buy: o-d on demand; ?: a cost not known in full; *: hypothetical machine; †: the code must be ported; "
+    "buy: o-d on demand; ≤: a cost with what nobody knows of it at the dearest rate "
+    "known; ?: a cost not known in full; *: hypothetical machine; †: the code must be ported; "
     "!: price old; ‡: not to be relied on, a price far below other regions' or a spot run that may take far longer"
 )
 
@@ -45,7 +55,7 @@ def _cost(row: Estimate, currency: Currency) -> str:
     if row.cost_usd.p50 == 0 and row.usd_per_hour:
         return f"<{currency.show(0.01)}"
     mark = "?" if "cost_incomplete" in row.flags else ""
-    return currency.show(row.cost_usd.p50) + mark
+    return bound_mark(row) + currency.show(row.cost_usd.p50) + mark
 
 
 def _hourly(row: Estimate, currency: Currency) -> str:

@@ -175,7 +175,8 @@ def _machine_cells(track: Track) -> tuple[str, str, str]:
 def _bill(track: Track, currency: Currency) -> str:
     if not track.used:
         return "idle"
-    return currency.exact(currency.hundredths(track.cost_usd)) + ("" if track.cost_known else "?")
+    amount = currency.exact(currency.hundredths(track.cost_usd))
+    return f"{'≤' if track.at_most else ''}{amount}{'' if track.cost_known else '?'}"
 
 
 def _amounts(plan: SweepPlan) -> list[float]:

@@ -16,7 +16,7 @@ from planner.plan.pick import Choice
 from planner.plan.plan import Estimate
 from planner.plan.rows import ranked_estimate
 from planner.plan.sentence import PURCHASE_WORDS, machine_words
-from planner.plan.words import place_of_offer
+from planner.plan.words import bound_mark, place_of_offer
 from planner.units import MoneyFormat, format_duration, format_money, format_span
 
 EDIT = "# EDIT"
@@ -132,7 +132,7 @@ def _expected(row: Launch) -> str:
     if time_s is not None:
         text += f" {format_duration(time_s.p50)} (P10-P90 {format_span(time_s, format_duration)}),"
     if cost is not None:
-        text += f" {row.money(cost.p50)} ({format_span(cost, row.money)})"
+        text += f" {bound_mark(estimate)}{row.money(cost.p50)} ({format_span(cost, row.money)})"
     if "cost_incomplete" in estimate.flags:
         text += " and what nobody knows the price of"
     return text + (f"; price seen {estimate.price_as_of}" if estimate.price_as_of else "")

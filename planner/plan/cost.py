@@ -23,16 +23,12 @@ MAX_SPOT_SPREAD = 1.0
 COMPUTE = "compute"
 CREDITS = "credits"
 
-NEGLIGIBLE_SHARE = 0.01
-"""Of a cost: what is not known and is at most so much leaves the rest a sound answer."""
-
 
 class Charge(NamedTuple):
     """``usd_per_hour`` for as long as the machine is kept plus ``usd_once``; a None price is unknown, not free.
 
     ``billing`` rounds the time up to the provider's step; None charges every second. ``as_of`` is the price's day.
-    ``at_most`` is what an unknown price is at the dearest rate known of anybody, by the hour and once; None where no
-    rate is a guide.
+    ``at_most`` marks a price that nobody knows either, taken at the dearest rate known of anybody.
     """
 
     name: str
@@ -41,20 +37,11 @@ class Charge(NamedTuple):
     source: str
     billing: Billing | None = None
     as_of: str | None = None
-    at_most: tuple[float, float] | None = None
+    at_most: bool = False
 
     @property
     def known(self) -> bool:
         return self.usd_per_hour is not None and self.usd_once is not None
-
-    def unknown_usd(self, seconds: float) -> float:
-        """What the charge may add to the part of a bill that is known, at most: nothing where its price is known."""
-        if self.known:
-            return 0.0
-        if self.at_most is None:
-            return math.inf
-        hourly, once = self.at_most
-        return hourly * seconds / SECONDS_PER_HOUR + once
 
     def usd(self, seconds: float) -> float | None:
         if self.usd_per_hour is None or self.usd_once is None:
@@ -69,7 +56,8 @@ def bill(charges: Iterable[Charge], seconds: float, credit_usd: float = 0.0) -> 
     for charge in charges:
         usd = charge.usd(seconds)
         spent += 0 if usd is None else cents(usd)
-        lines.append(CostPart(charge.name, None if usd is None else cents(usd) / 100, charge.source, charge.as_of))
+        amount = None if usd is None else cents(usd) / 100
+        lines.append(CostPart(charge.name, amount, charge.source, charge.as_of, at_most=charge.at_most))
     if credit_usd > 0:
         lines.append(CostPart(CREDITS, -min(cents(credit_usd), spent) / 100, "[credits] in your configuration"))
     return tuple(lines)
@@ -107,9 +95,9 @@ def total_cents(charges: Iterable[Charge], seconds: float) -> int:
     return sum(cents(usd) for usd in amounts if usd is not None)
 
 
-def unknown_usd(charges: Iterable[Charge], seconds: float) -> float:
-    """What the charges that nobody knows add at most; infinite where one has no bound."""
-    return sum(charge.unknown_usd(seconds) for charge in charges)
+def bounded_cents(charges: Iterable[Charge], seconds: float) -> int:
+    """What of ``total_cents`` stands for prices that nobody knows, taken at the dearest rate known."""
+    return total_cents((charge for charge in charges if charge.at_most), seconds)
 
 
 def after_credit(total: int, credit_usd: float) -> int:
@@ -120,7 +108,8 @@ def after_credit(total: int, credit_usd: float) -> int:
 def cost_interval(
     charges: Sequence[Charge], seconds: Interval, price_spread: float = 0.0, credit_usd: float = 0.0
 ) -> Interval:
-    """P50 is the bill's total; the ends follow the time's and, in quadrature, the price's own spread (in ln).
+    """P50 is the bill's total; the ends follow the time's and, in quadrature, the price's own spread (in ln). What is
+    taken at the dearest rate known may cost nothing, which the P10 is without.
 
     The ends are not rounded to billing steps: how a started hour is billed is part of what is not known beforehand.
     """
@@ -135,6 +124,7 @@ def cost_interval(
     if at_p50 > 0:
         least *= math.exp(-math.hypot(math.log(at_p50 / low), price_spread))
         most *= math.exp(math.hypot(math.log(high / at_p50), price_spread))
+    least = max(0.0, least - bounded_cents(charges, seconds.p50) / 100)
     if credit_usd:
         paid = after_credit(total, credit_usd) / 100
         return Interval(max(0.0, least - credit_usd), paid, max(0.0, most - credit_usd))

@@ -74,7 +74,7 @@ def _disk(provider: str, gigabytes: float, num_nodes: int) -> Charge:
     if rate is None:
         hourly = dearest_disk_rate() * gigabytes / HOURS_PER_MONTH * num_nodes
         source = f"no disk rate of {provider} is known; at most {hourly:.2g} USD an hour at the dearest rate known"
-        return Charge("disk", None, None, source, at_most=(hourly, 0.0))
+        return Charge("disk", hourly, 0.0, source, at_most=True)
     hourly = rate.value * gigabytes / HOURS_PER_MONTH * num_nodes
     return Charge("disk", hourly, 0.0, f"{gigabytes:.0f} GB a node; {rate.source}", as_of=rate.as_of)
 
@@ -94,6 +94,6 @@ def _egress(provider: str, experiment: Experiment) -> Charge:
     if usd is None:
         most = dearest_egress_usd(gigabytes)
         source = f"no egress rate of {provider} is known; at most {most:.2f} USD at the dearest rate known"
-        return Charge("egress", None, None, source, at_most=(0.0, most))
+        return Charge("egress", 0.0, most, source, at_most=True)
     rate = egress_rates(provider)[0]
     return Charge("egress", 0.0, usd, f"{gigabytes:.2g} GB of results; {rate.source}", as_of=rate.as_of)

@@ -21,6 +21,7 @@ class CostUse(NamedTuple):
 class CostPart(NamedTuple):
     """A line of the bill, rounded to the cent; ``usd`` None is a part nobody knows the price of.
 
+    ``at_most``: nobody knows its price, and it is taken at the dearest rate known of anybody.
     ``as_of`` is the day of its price (None: an assumption, or no price). ``parts`` say what the line was spent on and
     add up to it, cent by cent.
     """
@@ -30,6 +31,7 @@ class CostPart(NamedTuple):
     source: str
     as_of: str | None = None
     parts: tuple[CostUse, ...] = ()
+    at_most: bool = False
 
 
 class TimePart(NamedTuple):

@@ -196,6 +196,6 @@ def _warnings(
         yield "some rows have a cost that nobody knows in full (cost_incomplete): they are ranked but never recommended"
     if recommended is not None and "cost_bounded" in recommended.estimate.flags:
         for part in recommended.estimate.cost_parts:
-            if part.usd is None:
-                yield f"the answer's cost leaves out its {part.name}: {part.source}"
+            if part.at_most and part.usd:
+                yield f"the answer's cost has its {part.name} at the dearest rate known: {part.source}"
     yield from cautions(experiment, estimates, recommended.rank if recommended else None)

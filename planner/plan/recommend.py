@@ -10,7 +10,7 @@ from planner.plan.plan import Place
 from planner.plan.search import ORDINARY_STACKS, Limits, Row, meets
 from planner.plan.tail import has_long_tail
 from planner.units import format_duration
-from pricing.flags import FAR_BELOW_MEDIAN, GOVERNMENT_REGION
+from pricing.flags import FAR_BELOW_MEDIAN, GOVERNMENT_REGION, MARKETPLACE_ASK
 from pricing.offer import Offer
 
 LONGEST_WAIT_S = 91 * 86400.0
@@ -115,6 +115,8 @@ def _hindrance(row: Row, named: Named) -> str:
     doubt = "" if offer is None else doubt_of(offer, named)
     if doubt:
         return doubt
+    if offer is not None and candidate.machine.num_nodes > 1 and MARKETPLACE_ASK in offer.flags:
+        return "one seller's machine, not several"
     if candidate.free_tier is not None and not within_limits(row.setting.timeline, candidate.free_tier):
         return "free, but for fewer hours than this takes"
     if not row.cost_known:

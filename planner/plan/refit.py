@@ -16,7 +16,7 @@ from planner.plan.competition import Competition
 from planner.plan.hint import flags_of
 from planner.plan.recommend import LONGEST_WAIT_S, Named, doubt_of, merit, recommend
 from planner.plan.search import ORDINARY_STACKS, Refusal, Row, rank
-from planner.plan.sentence import to_buy_words, where_to_run
+from planner.plan.sentence import at_most_words, to_buy_words, where_to_run
 from planner.throughput.levers import ADAPTER_RANK, EIGHT_BIT_INSTEAD_OF
 from planner.throughput.software import lacking_software
 from planner.throughput.step import StepModel
@@ -75,8 +75,8 @@ def refit_sentence(experiment: Experiment, refit: Refit, money: MoneyFormat) -> 
         flags = f"--num-nodes {refit.num_nodes} {flags}"
     note = f" ({refit.note})" if refit.note else ""
     row = refit.row
-    taken = f"it takes {format_duration(row.time_s)} for {money(row.cost_usd)} on {where_to_run(row)}"
-    taken += to_buy_words(row, money)
+    cost = f"{at_most_words(row)}{money(row.cost_usd)}"
+    taken = f"it takes {format_duration(row.time_s)} for {cost} on {where_to_run(row)}{to_buy_words(row, money)}"
     return f"with {flags}{note} {taken}"
 
 

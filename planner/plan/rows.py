@@ -24,7 +24,7 @@ PRICE_STALE = "price_stale"
 COST_INCOMPLETE = "cost_incomplete"
 
 COST_BOUNDED = "cost_bounded"
-"""A part of the cost is not known, and negligible at the dearest rate known of anybody."""
+"""A part of the cost is not known, and taken at the dearest rate known of anybody: the cost is at most so much."""
 
 SPOT_TAIL = "spot_tail"
 """Interruptions may make the run dearer than the same machine on demand: see ``planner.plan.tail``."""
@@ -73,7 +73,7 @@ def _marks(row: Row) -> tuple[str, ...]:
     marks = (SPOT_TAIL,) if has_long_tail(row.setting, row.offer) else ()
     if not row.cost_known:
         return (*marks, COST_INCOMPLETE)
-    return (*marks, COST_BOUNDED) if row.unknown_usd > 0 else marks
+    return (*marks, COST_BOUNDED) if row.bounded_usd > 0 else marks
 
 
 def _spot_terms(setting: Setting, offer: Offer) -> SpotTerms:

@@ -12,13 +12,12 @@ from typing import Literal, NamedTuple
 from planner.experiment.experiment import Experiment
 from planner.plan.candidates import Candidate
 from planner.plan.cost import (
-    NEGLIGIBLE_SHARE,
     after_credit,
+    bounded_cents,
     cents,
     cost_interval,
     price_age,
     total_cents,
-    unknown_usd,
 )
 from planner.plan.free_tier import calendar_time
 from planner.plan.interrupted import interrupted_time, loss
@@ -136,15 +135,15 @@ class Row(NamedTuple):
     credit_usd: float = 0.0
 
     @property
-    def unknown_usd(self) -> float:
-        """What is not known of the cost, at most: 0 where it is known in full, infinite where nothing bounds it."""
+    def bounded_usd(self) -> float:
+        """What of the cost stands for prices that nobody knows, at the dearest rate known."""
         tariff = self.setting.candidate.tariff
-        return 0.0 if tariff.complete else unknown_usd(tariff.charges, self.time_s + tariff.idle_s)
+        return bounded_cents(tariff.charges, self.time_s + tariff.idle_s) / 100
 
     @property
     def cost_known(self) -> bool:
-        """Whether the cost is known in full, or but for a part that is negligible at most."""
-        return self.unknown_usd <= NEGLIGIBLE_SHARE * (self.cost_usd + self.credit_usd) < math.inf
+        """Whether the cost is known, or what it is at most."""
+        return self.setting.candidate.tariff.complete and self.cost_usd < math.inf
 
     def value(self, hour_value_usd: float) -> float:
         return self.weighed_usd + self.time_s / SECONDS_PER_HOUR * hour_value_usd

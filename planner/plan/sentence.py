@@ -41,7 +41,7 @@ def recommendation_sentence(row: Row, limits: Limits, now: datetime, money: Mone
     text = (
         f"Run it on {where_to_run(row)}: {format_duration(time_s.p50)} "
         f"({format_span(time_s, format_duration)}), done {_moment(finish, now)}, "
-        f"for {money(cost.p50)} ({format_span(cost, money)}){_credit_words(row, money)}"
+        f"for {at_most_words(row)}{money(cost.p50)} ({format_span(cost, money)}){_credit_words(row, money)}"
         f"{to_buy_words(row, money)}"
     )
     return f"{text}; {_why(row, limits, money)}.{_commitment_note(row, money)}{_price_note(offer, now)}"
@@ -57,6 +57,11 @@ def to_buy_words(row: Row, money: MoneyFormat) -> str:
     """That the machine is not there yet: the cost is what a run uses up of its price, and its electricity."""
     price = row.setting.candidate.to_buy_usd
     return "" if price is None else f", once it is bought for {money(price)}"
+
+
+def at_most_words(row: Row) -> str:
+    """'at most ' before a cost of which a part is taken at the dearest rate known, else ''."""
+    return "at most " if row.bounded_usd > 0 else ""
 
 
 def _credit_words(row: Row, money: MoneyFormat) -> str:

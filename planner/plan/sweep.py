@@ -1,6 +1,5 @@
 """A sweep planned: which machine of the pool runs which experiment when, until when, and for how much."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
@@ -10,7 +9,7 @@ from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.plan.candidates import Tariff
 from planner.plan.config import Config
-from planner.plan.cost import NEGLIGIBLE_SHARE, Charge, cents, price_age
+from planner.plan.cost import Charge, cents, price_age
 from planner.plan.extras import tariffs
 from planner.plan.makespan_bound import lower_bound
 from planner.plan.plan import CostPart
@@ -45,8 +44,7 @@ class Track(NamedTuple):
     """What one machine does: it is set up until ``head_s``, then runs its experiments one after the other.
 
     ``end_s`` is when the last one ends. ``cost_parts`` are its bill's lines, of which the known ones add up to
-    ``cost_usd``; both are empty for a machine that is not used. ``cost_known``: in full, or but for a part that is
-    negligible at most.
+    ``cost_usd``; both are empty for a machine that is not used. ``cost_known``: in full, or what it is at most.
     """
 
     machine: PoolMachine
@@ -56,6 +54,11 @@ class Track(NamedTuple):
     cost_parts: tuple[CostPart, ...]
     cost_usd: float
     cost_known: bool = True
+
+    @property
+    def at_most(self) -> bool:
+        """Whether a part of the cost is taken at the dearest rate known of anybody."""
+        return any(part.at_most and part.usd for part in self.cost_parts)
 
     @property
     def used(self) -> bool:
@@ -263,24 +266,13 @@ def _track(costing: Costing, machine: PoolMachine, index: int, jobs: Sequence[in
     tariffs_paid = [tariff for tariff in found if tariff is not None]
     parts = _bill(tariffs_paid, machine, clock_s)
     usd = _known_usd(parts)
-    known = _unknown_usd(tariffs_paid, clock_s) <= NEGLIGIBLE_SHARE * usd
+    known = all(tariff.complete for tariff in tariffs_paid)
     return Track(machine, head_s, tuple(placed), ends, parts, usd, known)
 
 
 def _known_usd(parts: Iterable[CostPart]) -> float:
     """The sum of the known lines, cent by cent."""
     return sum(cents(part.usd) for part in parts if part.usd is not None) / 100
-
-
-def _unknown_usd(found: Sequence[Tariff], end_s: float) -> float:
-    """What the lines of the bill that nobody knows come to at most; infinite where one has no bound."""
-    kept_hours = (end_s + max(tariff.idle_s for tariff in found)) / SECONDS_PER_HOUR
-    total = 0.0
-    for name in dict.fromkeys(charge.name for tariff in found for charge in tariff.charges):
-        charges = [charge for tariff in found for charge in tariff.charges if charge.name == name and not charge.known]
-        bounds = [charge.at_most or (math.inf, math.inf) for charge in charges]
-        total += max((hourly for hourly, _ in bounds), default=0.0) * kept_hours + sum(once for _, once in bounds)
-    return total
 
 
 def _bill(found: Sequence[Tariff], machine: PoolMachine, end_s: float) -> tuple[CostPart, ...]:
@@ -295,7 +287,8 @@ def _bill(found: Sequence[Tariff], machine: PoolMachine, end_s: float) -> tuple[
             lines.append(CostPart(name, None, by_hour.source))
             continue
         once = sum(charge.usd_once or 0.0 for charge in charges)
-        lines.append(CostPart(name, _usd(by_hour._replace(usd_once=once), kept_s), by_hour.source))
+        usd, bounded = _usd(by_hour._replace(usd_once=once), kept_s), any(charge.at_most for charge in charges)
+        lines.append(CostPart(name, usd, by_hour.source, at_most=bounded))
     return tuple(lines)
 
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from planner.hardware.machine import Machine
 from planner.plan.search import ORDINARY_STACKS, Row
+from planner.plan.sentence import at_most_words
 from planner.plan.tail import is_sound
 from planner.units import GIB, MoneyFormat, format_duration, format_money
 
@@ -115,7 +116,7 @@ def _limit_s(level: int, deadline_s: float | None) -> float:
 
 
 def _figures(subject: str, row: Row, money: MoneyFormat) -> str:
-    return f"{subject} takes {format_duration(row.time_s)} for {money(row.cost_usd)}"
+    return f"{subject} takes {format_duration(row.time_s)} for {at_most_words(row)}{money(row.cost_usd)}"
 
 
 def _capital(text: str) -> str:

@@ -40,6 +40,11 @@ def price_mark(row: Estimate) -> str:
     return "‡" if _DOUBTS & set(row.flags) else "!" if "price_stale" in row.flags else ""
 
 
+def bound_mark(row: Estimate) -> str:
+    """'≤' before a cost of which a part is taken at the dearest rate known of anybody, else ''."""
+    return "≤" if "cost_bounded" in row.flags else ""
+
+
 def machine_name(row: Estimate) -> str:
     """'this machine', 'p5.48xlarge', '*DGX H100' that nobody owns yet, '†tpu-v5p-8' that needs the code ported."""
     if row.is_this_machine:

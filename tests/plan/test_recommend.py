@@ -22,7 +22,7 @@ from planner.plan.world import World, open_world
 from planner.profiler.this_machine import find_this_machine
 from planner.throughput.step import StepModel
 from planner.units import Interval
-from pricing.flags import FAR_BELOW_MEDIAN
+from pricing.flags import FAR_BELOW_MEDIAN, MARKETPLACE_ASK
 from pricing.offer import Offer
 from tests.pricing.samples import OFFER, priced
 from tests.throughput.examples import A100, experiment, machine
@@ -139,23 +139,54 @@ def test_an_unknown_egress_of_cents_does_not_keep_a_provider_from_being_recommen
     """52 rows of Lambda and Vast were passed over for the egress of 0.2 GB."""
     answered = answer(RESNET, Question(where=("lambda",)), world, NOW)
     best = _best(answered)
-    assert 0 < best.unknown_usd < 0.05
+    assert 0 < best.bounded_usd < 0.05
     plan = written(RESNET, answered, NOW, max_rows=1)
     assert plan.recommendation is not None
     assert "cost_bounded" in plan.recommendation.estimate.flags
     (egress,) = (part for part in plan.recommendation.estimate.cost_parts if part.name == "egress")
-    assert egress.usd is None, "unknown is shown as unknown"
-    assert any("leaves out its egress" in text and "at most 0.02 USD" in text for text in plan.warnings)
+    assert (egress.usd, egress.at_most) == (best.bounded_usd, True)
+    assert any("its egress at the dearest rate known" in text and "0.02 USD" in text for text in plan.warnings)
+    assert "for at most $" in plan.recommendation.sentence
 
 
-@pytest.mark.parametrize(("most_usd", "known"), [(5.0, True), (20.0, False), (None, False)])
-def test_a_cost_is_known_where_the_rest_is_at_most_a_hundredth(most_usd: float | None, known: bool) -> None:
-    at_most = None if most_usd is None else (0.0, most_usd)
-    unknown = Charge("egress", None, None, "nobody knows", at_most=at_most)
+def test_what_nobody_knows_of_a_cost_counts_at_the_dearest_rate_and_keeps_no_row_out() -> None:
+    """A bound is an answer however large: ranked by it, a row that is still the cheapest is the cheapest."""
+    egress = Charge("egress", 0.0, 20.0, "nobody knows", at_most=True)
+    (free,) = _ranked(priced(OFFER, "10"), often=Interval(0.0, 0.0, 0.0)).rows
+    (row,) = _ranked(priced(OFFER, "10"), often=Interval(0.0, 0.0, 0.0), charges=(egress,)).rows
+    assert row.bounded_usd == 20.0
+    assert row.cost_usd == pytest.approx(free.cost_usd + 20)
+    assert row.cost_known
+    assert recommend([row], Limits(), ANYONE) == 0
+    cost, without = (one.setting.cost_usd(one.offer, NOW.date()) for one in (row, free))
+    assert cost.p50 == pytest.approx(without.p50 + 20)
+    assert cost.p10 < without.p50, "the dearest rate is not sure to be asked"
+
+
+def test_a_charge_without_a_bound_keeps_a_row_from_being_recommended() -> None:
+    unknown = Charge("egress", None, None, "nobody knows")
     (row,) = _ranked(priced(OFFER, "10"), often=Interval(0.0, 0.0, 0.0), charges=(unknown,)).rows
     assert 1000 < row.cost_usd < 1100
-    assert row.cost_known is known
-    assert (recommend([row], Limits(), ANYONE) == 0) is known
+    assert not row.cost_known
+    assert recommend([row], Limits(), ANYONE) is None
+
+
+def test_several_nodes_are_not_had_of_one_seller_on_a_marketplace() -> None:
+    ask = priced(OFFER, "10")._replace(flags=(MARKETPLACE_ASK,))
+    candidate = _ranked(ask, often=Interval(0.0, 0.0, 0.0)).rows[0].setting.candidate
+    nodes = candidate._replace(machine=candidate.machine._replace(num_nodes=2))
+    for one, best in ((candidate, 0), (nodes, None)):
+        rows = rank(experiment(), StepModel(experiment()), [one], Limits(), NOW).rows
+        assert recommend(rows, Limits(), ANYONE) == best
+
+
+def test_a_short_run_at_a_provider_without_an_egress_rate_is_recommended(world: World) -> None:
+    """Cents of egress left 46 rows of Vast without an answer for two epochs of bert-base on SQuAD."""
+    bert = resolve_experiment(ExperimentRequest("bert-base", dataset="squad", epochs=2))
+    answered = answer(bert, Question(where=("vast",)), world, NOW)
+    best = _best(answered)
+    assert best.cost_known
+    assert 0.01 <= best.bounded_usd < best.cost_usd
 
 
 def test_a_cost_of_which_nothing_is_known_is_not_nothing(world: World) -> None:

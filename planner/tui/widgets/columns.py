@@ -8,7 +8,16 @@ from rich.text import Text
 
 from planner.plan.plan import Estimate
 from planner.plan.search import Limits
-from planner.plan.words import BINDS_WORDS, BUY_WORDS, EVIDENCE_MARKS, gpus_words, machine_name, price_mark, where_words
+from planner.plan.words import (
+    BINDS_WORDS,
+    BUY_WORDS,
+    EVIDENCE_MARKS,
+    bound_mark,
+    gpus_words,
+    machine_name,
+    price_mark,
+    where_words,
+)
 from planner.tui.amounts import percent
 from planner.tui.arrange import missed_by, misses
 from planner.tui.clock import moment
@@ -117,7 +126,8 @@ def _cost(row: Estimate, view: View, width: int) -> Text:
     if row.cost_usd is None:
         return Text(UNKNOWN, style=palette.faint)
     style = _against(row.cost_usd, view.limits.budget_usd, row, view)
-    text = Text.assemble(("$", palette.faint), (format_money(row.cost_usd.p50).removeprefix("$"), style))
+    dollars = format_money(row.cost_usd.p50).removeprefix("$")
+    text = Text.assemble((f"{bound_mark(row)}$", palette.faint), (dollars, style))
     return text.append("?", style=palette.warn) if "cost_incomplete" in row.flags else text
 
 

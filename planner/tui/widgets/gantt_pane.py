@@ -92,7 +92,8 @@ def _purchase(track: Track, palette: Palette) -> Text:
     line = Text(f"{BUY_WORDS.get(bought, bought):<5}", style=palette.faint)
     if not track.used:
         return line.append("not used", style=palette.faint)
-    return line.append(_exact(track.cost_usd) + ("" if track.cost_known else "?"), style=palette.dim)
+    least, unknown = "≤" if track.at_most else "", "" if track.cost_known else "?"
+    return line.append(f"{least}{_exact(track.cost_usd)}{unknown}", style=palette.dim)
 
 
 def _exact(usd: float) -> str:

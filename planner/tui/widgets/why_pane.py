@@ -208,9 +208,8 @@ def _interval(row: Estimate, palette: Palette) -> Text:
 
 
 def _money(row: Estimate, palette: Palette, room: int) -> Text:
-    """The lines of the bill, the largest first; what nobody knows is the largest, unless it is known to be small."""
-    unknown = math.inf if "cost_incomplete" in row.flags else 0.0
-    parts = sorted(row.cost_parts, key=lambda part: -unknown if part.usd is None else -part.usd)
+    """The lines of the bill, the largest first, what nobody knows before them all."""
+    parts = sorted(row.cost_parts, key=lambda part: -math.inf if part.usd is None else -part.usd)
     known = [(format_money(part.usd), part.name) for part in parts if part.usd != 0]
     return _sum(known, palette, room) if known else Text(UNKNOWN, style=palette.dim)
 
