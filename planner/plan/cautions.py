@@ -38,6 +38,7 @@ def cautions(experiment: Experiment, estimates: Iterable[Estimate], recommended:
         flagged = [row for row in likely if flag in row.flags]
         if flagged:
             yield sentence(flagged)
+    yield from _above_useful(experiment, likely)
     waiting = [row for row in likely if row.num_nodes > 1 and row.bound_by == "communication"]
     if waiting:
         yield f"on {_names(waiting)} the network between nodes decides: further nodes may train fewer samples a second"
@@ -84,6 +85,17 @@ def _network_unknown(rows: Sequence[Estimate]) -> str:
 
 def _host_memory_unknown(rows: Sequence[Estimate]) -> str:
     return f"how much memory the host of {_names(rows)} has is not known: --offload keeps optimizer state there"
+
+
+def _above_useful(experiment: Experiment, rows: Iterable[Estimate]) -> Iterator[str]:
+    """Steps of more samples than the model's sources train with: one a GPU is the least, however many GPUs there are."""
+    for row in rows:
+        if "global_batch_above_useful" in row.flags:
+            yield (
+                f"a step on {machine_name(row)} has {row.global_batch_size:,} samples, more than the "
+                f"{experiment.workload.max_global_batch_size:,} that {experiment.workload.name} is known to learn from: "
+                "it may take more epochs (fewer GPUs, or --tensor-parallel, make it smaller)"
+            )
 
 
 def _of_the_experiment(experiment: Experiment) -> Iterator[str]:

@@ -46,6 +46,13 @@ def test_a_flag_of_the_recommended_row_becomes_a_sentence(flag: str, words: str)
     assert "desk" in sentence
 
 
+def test_a_step_of_more_samples_than_are_known_to_help_is_said() -> None:
+    """2,000 nodes of eight take 16,000 sequences a step where the model's source ends at 2,048."""
+    (sentence,) = _said(_row(flags=("global_batch_above_useful",), global_batch_size=16_000))
+    assert "16,000 samples" in sentence
+    assert f"{RESNET.workload.max_global_batch_size:,}" in sentence
+
+
 def test_a_row_one_is_unlikely_to_take_is_passed_over() -> None:
     assert _said(_row(), _row(rank=2, flags=("host_bound",))) == []
     assert _said(_row(flags=("host_bound",)), recommended=None) == []
