@@ -18,8 +18,8 @@ from planner.cli.table import Column, markdown, render, styled, terminal_width, 
 from planner.errors import InputError, NothingFitsError
 from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import describe, resolve_experiment
-from planner.plan.bought import Bought
-from planner.plan.breakeven import CHANGES
+from planner.plan.bought import HOURS_OF_A_WEEK, Bought
+from planner.plan.breakeven import CHANGES, BreakEven
 from planner.plan.buy_or_rent import (
     DEFAULT_HOURS_PER_WEEK,
     DEFAULT_MONTHS,
@@ -28,14 +28,13 @@ from planner.plan.buy_or_rent import (
     Terms,
     buy_or_rent,
 )
-from planner.plan.buying_words import money_plot, months_words, verdict
+from planner.plan.buying_words import NEVER, money_plot, months_words, verdict
 from planner.plan.rents import Rent
 from planner.units import UNKNOWN, format_duration, format_rate
 from planner.values import positive, usd
 from pricing.age import STALE_AFTER_DAYS
 
-HOURS_PER_WEEK = 168.0
-OLD = "!"
+OLD, MISSES = "!", "✗"
 
 _EPILOG = """\
 examples:
@@ -82,8 +81,8 @@ def run(arguments: argparse.Namespace) -> int:
 def terms_of(arguments: argparse.Namespace) -> Terms:
     """Raises InputError."""
     hours = DEFAULT_HOURS_PER_WEEK if arguments.hours_per_week is None else arguments.hours_per_week
-    if hours > HOURS_PER_WEEK:
-        raise InputError(f"--hours-per-week must be at most {HOURS_PER_WEEK:g}, not {hours:g}")
+    if hours > HOURS_OF_A_WEEK:
+        raise InputError(f"--hours-per-week must be at most {HOURS_OF_A_WEEK:g}, not {hours:g}")
     if arguments.hours_per_week is not None and arguments.runs_per_month is not None:
         raise InputError("--hours-per-week and --runs-per-month both say how much work there is: give one of them")
     names = DEFAULT_PURCHASES
@@ -142,11 +141,12 @@ def _purchase_cells(one: Bought, currency: Currency) -> list[str]:
     if one.owning is None or one.time_s is None:
         return [*front, one.problem, *[UNKNOWN] * 7]
     even = one.against[0][1]
+    takes = format_duration(one.time_s.p50) + (MISSES if one.misses_limits else "")
     busy = one.hours_per_week or 0.0
     return [
-        *front, format_rate(one.samples_per_s.p50 if one.samples_per_s else None), format_duration(one.time_s.p50),
+        *front, format_rate(one.samples_per_s.p50 if one.samples_per_s else None), takes,
         UNKNOWN if one.energy_kwh is None else f"{one.energy_kwh:.1f}", currency.show(one.owning.run_usd),
-        f"{busy:.0f}" + (OLD if busy > HOURS_PER_WEEK else ""), months_words(even.months),
+        f"{busy:.0f}" + (OLD if one.is_too_slow else ""), months_words(even.months),
         months_words(even.months_after_resale), currency.show(one.spent_usd),
     ]  # fmt: skip
 
@@ -154,20 +154,29 @@ def _purchase_cells(one: Bought, currency: Currency) -> list[str]:
 def _rents(found: BuyOrRent, currency: Currency, width: int) -> Iterator[str]:
     """What renting costs, and from when on the first purchase pays against each."""
     for rent, even in found.bought[0].against or [(rent, None) for rent in found.rents]:
-        pays = "" if even is None else f"; {found.bought[0].purchase.name} pays from {months_words(even.months)}"
-        runs = "" if even is None or not math.isfinite(even.runs) else f" ({even.runs:,.0f} runs)"
+        pays = "" if even is None else f"; {found.bought[0].purchase.name} {_pays(even)}"
         credit = f", less {currency.show(rent.credit_usd)} of credit once" if rent.credit_usd else ""
         text = (
             f"Rent, {rent.label}: {rent.words}: {currency.show(rent.usd)} and {format_duration(rent.time_s)} "
-            f"a run{credit}{pays}{runs}."
+            f"a run{credit}{pays}."
         )
         yield from wrapped(text, width, hanging="  ")
+
+
+def _pays(even: BreakEven) -> str:
+    """'pays from 6.9 mo (32 runs)', 'pays at once', 'never pays'."""
+    when = months_words(even.months)
+    if when == NEVER:
+        return "never pays"
+    return f"pays {when}" if even.months <= 0 else f"pays from {when} ({even.runs:,.0f} runs)"
 
 
 def _sources(found: BuyOrRent, width: int) -> Iterator[str]:
     text = "; ".join(f"{one.purchase.name}: {one.purchase.source}" for one in found.bought)
     notes = "pays from: months until less was spent than on the cheapest rent; resold: less what it would sell for"
-    old = f"!: busier than a week is long, or a price seen more than {STALE_AFTER_DAYS} days ago"
+    old = f"{OLD}: busier than a week is long, or a price seen more than {STALE_AFTER_DAYS} days ago"
+    if any(one.misses_limits for one in found.bought):
+        old += f"; {MISSES}: misses your limits"
     yield from wrapped(f"{notes}; {old}. Prices: {text}.", width)
 
 
@@ -222,18 +231,16 @@ def _bought_record(one: Bought, found: BuyOrRent) -> dict[str, Any]:
         "energy_kwh": one.energy_kwh,
         "run_usd": owning.run_usd if owning else None,
         "hours_per_week": one.hours_per_week,
+        "p_meets": one.p_meets,
+        "misses_limits": one.misses_limits,
         "spent_usd": one.spent_usd,
         "value_usd": owning.value_usd(found.terms.months) if owning else None,
-        "against": [
-            {
-                **_rent_record(rent),
-                "runs": _finite(even.runs),
-                "months": _finite(even.months),
-                "months_after_resale": _finite(even.months_after_resale),
-            }
-            for rent, even in one.against
-        ],
+        "against": [{**_rent_record(rent), **_even_record(even)} for rent, even in one.against],
     }
+
+
+def _even_record(even: BreakEven) -> dict[str, float | None]:
+    return {name: _finite(value) for name, value in even._asdict().items()}
 
 
 def _finite(value: float) -> float | None:
@@ -241,16 +248,20 @@ def _finite(value: float) -> float | None:
 
 
 def _write_csv(found: BuyOrRent) -> None:
+    """A line a purchase, with its break-even against the cheapest rent, whose columns begin with rent."""
     import csv
 
     rows = []
     for one in found.bought:
         flat = _bought_record(one, found)
-        against = flat.pop("against")
+        del flat["against"]
         for name in ("samples_per_s", "time_s"):
             value = flat.pop(name)
             flat[f"{name}_p50"] = value["p50"] if value else None
-        rows.append({**flat, **(against[0] if against else {})} if against else flat)
+        if one.against:
+            rent, even = one.against[0]
+            flat |= {f"rent_{name}": value for name, value in _rent_record(rent).items()} | _even_record(even)
+        rows.append(flat)
     columns = list(dict.fromkeys(key for row in rows for key in row))
     writer = csv.DictWriter(sys.stdout, columns, lineterminator="\n")
     writer.writeheader()

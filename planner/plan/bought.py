@@ -18,13 +18,16 @@ from planner.throughput.step import StepModel
 from planner.units import SECONDS_PER_HOUR, Interval
 from pricing.age import STALE_AFTER_DAYS, age_days
 
+HOURS_OF_A_WEEK = 168.0
+
 
 class Bought(NamedTuple):
     """A purchase on this experiment. ``problem`` says why it cannot run it (the figures are then None).
 
     ``samples_per_s`` and ``time_s`` are of one run, ``energy_kwh`` at the wall; ``hours_per_week`` is how busy the work
-    keeps it; ``against`` has the break-even against each rent, ``as_fast`` the cheapest rent that is no slower;
-    ``spent_usd`` is money out by the horizon. ``price_age_days`` is None where the price has no day.
+    keeps it; ``against`` has the break-even against each rent; ``spent_usd`` is money out by the horizon.
+    ``price_age_days`` is None where the price has no day. ``p_meets`` is the probability that a run on it meets the
+    limits, None without any; ``misses_limits`` where that is less than was asked for.
     """
 
     purchase: Purchase
@@ -41,6 +44,13 @@ class Bought(NamedTuple):
     against: tuple[tuple[Rent, BreakEven], ...] = ()
     spent_usd: float | None = None
     price_age_days: int | None = None
+    p_meets: float | None = None
+    misses_limits: bool = False
+
+    @property
+    def is_too_slow(self) -> bool:
+        """Whether a week is too short for the work."""
+        return self.hours_per_week is not None and self.hours_per_week > HOURS_OF_A_WEEK
 
     @property
     def price_is_old(self) -> bool:

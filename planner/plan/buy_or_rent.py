@@ -15,9 +15,10 @@ from planner.plan.config import OwnershipTerms
 from planner.plan.cost import cents
 from planner.plan.electricity import ElectricityPrice
 from planner.plan.planning import Answer, answer
-from planner.plan.purchase import Purchase, described_purchase
+from planner.plan.probability import p_both
+from planner.plan.purchase import described_purchase
 from planner.plan.question import Question
-from planner.plan.rents import Market, Rent, as_fast, rents_of
+from planner.plan.rents import Market, Rent, as_fast, market, rents_of, runs_words
 from planner.plan.search import Limits
 from planner.plan.world import World
 from planner.throughput.step import StepModel
@@ -43,7 +44,8 @@ class Terms(NamedTuple):
 
 
 class BuyOrRent(NamedTuple):
-    """Purchases in order of what they have cost at the horizon, rents for all, and the first purchase's sensitivity."""
+    """Purchases in order of what they have cost at the horizon, those that miss the limits or cannot keep up last;
+    rents for all, and the first purchase's sensitivity."""
 
     terms: Terms
     runs_per_month: float
@@ -59,7 +61,8 @@ def buy_or_rent(experiment: Experiment, question: Question, terms: Terms, world:
 
     Raises InputError for what cannot be read, NothingFitsError where nothing can be rented for the experiment.
     """
-    purchases = [_purchase(text, terms) for text in terms.purchases]
+    prices = _own_prices(terms)
+    purchases = [described_purchase(text, prices.get(_card_key(text)), terms.host_usd) for text in terms.purchases]
     credits_usd = world.config.credits_usd
     by_the_run = world._replace(config=world.config._replace(credits_usd={}))
     answered = answer(experiment, _to_rent(question), by_the_run, now)
@@ -68,18 +71,20 @@ def buy_or_rent(experiment: Experiment, question: Question, terms: Terms, world:
     today, ownership = now.date(), world.config.ownership
     machines = [on_experiment(experiment, model, one, electricity, ownership, today) for one in purchases]
     runs = _work(machines, terms)
-    market = Market(answered, credits_usd, runs * terms.months)
-    rents = tuple(rents_of(market))
+    rented = market(answered, credits_usd, runs, terms.months)
+    rents = tuple(rents_of(rented))
     if not rents:
         raise NothingFitsError(_why_no_rent(answered))
-    bought = [_compared(one, market, rents, runs, terms.months) for one in machines]
-    bought.sort(key=lambda one: (one.problem != "", one.spent_usd or 0.0))
+    compared = (_compared(one, rented, rents, runs, terms.months) for one in machines)
+    bought = [_limited(one, answered.competition.limits, now) for one in compared]
+    bought.sort(key=lambda one: (one.problem != "", one.misses_limits or one.is_too_slow, one.spent_usd or 0.0))
     first = bought[0]
     table: tuple[Sensitivity, ...] = ()
     if first.owning is not None:
         table = sensitivity(first.owning, rents[0].usd, _uses(first.hours_per_week), rents[0].credit_usd)
     assumed = (
         *_assumptions(terms, runs, ownership, electricity),
+        *_in_a_row_words(rents),
         *own_terms(answered.competition.candidates, world.config, credit="once, by the first runs"),
     )
     return BuyOrRent(terms, runs, electricity, tuple(bought), rents, table, assumed)
@@ -89,7 +94,7 @@ def _why_no_rent(answered: Answer) -> str:
     """Whether nothing can be rented at all, or only nothing that meets the limits."""
     limits = answered.competition.limits
     unlimited = answered._replace(competition=answered.competition._replace(limits=Limits()))
-    if limits.given and next(rents_of(Market(unlimited, {}, 1.0)), None) is not None:
+    if limits.given and next(rents_of(market(unlimited, {}, 1.0, 1.0)), None) is not None:
         return (
             f"nothing that is rented out meets the limits with a probability of {limits.confidence:.0%}: move "
             "--deadline or --budget (of one run); gpuplanner estimate says what would meet them"
@@ -114,10 +119,10 @@ def _work(machines: Sequence[Bought], terms: Terms) -> float:
     return first.runs_per_month(terms.hours_per_week)
 
 
-def _compared(one: Bought, market: Market, rents: Sequence[Rent], runs_per_month: float, months: float) -> Bought:
+def _compared(one: Bought, rented: Market, rents: Sequence[Rent], runs_per_month: float, months: float) -> Bought:
     if one.owning is None:
         return one
-    no_slower = as_fast(market, one.owning.run_s)
+    no_slower = as_fast(rented, one.owning.run_s)
     against = list(rents)
     if no_slower is not None and no_slower.offered not in [rent.offered for rent in rents]:
         against.append(no_slower)
@@ -129,8 +134,14 @@ def _compared(one: Bought, market: Market, rents: Sequence[Rent], runs_per_month
     )
 
 
-def _purchase(text: str, terms: Terms) -> Purchase:
-    return described_purchase(text, _own_prices(terms.card_prices).get(_card_key(text)), terms.host_usd)
+def _limited(one: Bought, limits: Limits, now: datetime) -> Bought:
+    """The purchase with whether a run on it meets the limits: it takes its time, and costs its electricity."""
+    if one.owning is None or one.time_s is None:
+        return one
+    longest_s = (limits.deadline - now).total_seconds() if limits.deadline is not None else None
+    run_usd = one.time_s.scaled(one.owning.run_usd / one.time_s.p50)
+    p_meets = p_both(one.time_s, longest_s, run_usd, limits.budget_usd)
+    return one._replace(p_meets=p_meets, misses_limits=p_meets is not None and p_meets < limits.confidence)
 
 
 def _card_key(text: str) -> tuple[bool, str]:
@@ -141,9 +152,10 @@ def _card_key(text: str) -> tuple[bool, str]:
     return used, resolution.accelerator.key
 
 
-def _own_prices(texts: Sequence[str]) -> dict[tuple[bool, str], float]:
-    prices = {}
-    for text in texts:
+def _own_prices(terms: Terms) -> dict[tuple[bool, str], float]:
+    """The prices said of cards, by the cards' keys. Raises InputError, too, for a card that nobody asks about."""
+    prices, asked_of = {}, {_card_key(text) for text in terms.purchases}
+    for text in terms.card_prices:
         name, equals, amount = text.rpartition("=")
         try:
             price = usd(positive)(amount)
@@ -151,7 +163,12 @@ def _own_prices(texts: Sequence[str]) -> dict[tuple[bool, str], float]:
             price = 0.0
         if not equals or not 0 < price < 1e7:
             raise InputError(f"--card-price wants a card and USD, such as 'RTX 4090=1900', not {text!r}")
-        prices[_card_key(name)] = price
+        key = _card_key(name)
+        if key not in asked_of:
+            raise InputError(
+                f"--card-price is of {name.strip()}, which is not one of {', '.join(terms.purchases)} (--buy)"
+            )
+        prices[key] = price
     return prices
 
 
@@ -166,10 +183,19 @@ def _assumptions(
     said = "--runs-per-month"
     if terms.runs_per_month is None:
         said = f"{terms.purchases[0]} at {terms.hours_per_week:g} hours a week: --hours-per-week, --runs-per-month"
-    yield f"{runs_per_month:.3g} runs a month ({said})"
+    yield f"{runs_words(runs_per_month)} runs a month ({said})"
     yield f"electricity {electricity.usd_per_kwh:g} USD/kWh, {electricity.words} (--country, --electricity-price)"
     yield (
         f"a machine keeps {ownership.resale_share:.0%} of its price after {ownership.lifetime_years:g} years, "
         "losing the same share every month ([ownership] in the configuration)"
     )
     yield "a rented run is billed as gpuplanner estimate bills it; prices stay as they are"
+
+
+def _in_a_row_words(rents: Sequence[Rent]) -> Iterator[str]:
+    most = max(rent.in_a_row for rent in rents)
+    if most > 1:
+        yield (
+            f"the runs of a day ({runs_words(most)}) are rented for in a row, on a machine that is had, set up and "
+            "filled with data once; a run's time and cost are its share"
+        )

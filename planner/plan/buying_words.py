@@ -8,8 +8,10 @@ from collections.abc import Callable
 from planner.plan.buy_or_rent import BuyOrRent
 from planner.plan.rents import Rent
 from planner.plot import Line, Point, plot
+from planner.units import format_duration
 
 LONGEST_SHOWN_MONTHS = 240.0
+NEVER = "never"
 BUY, RESALE, MARKS = "●", "·", "+x*"
 """The marks of the lines: buying, the same less what it would sell for, and the rents in their order."""
 
@@ -19,7 +21,7 @@ Show = Callable[[float | None], str]
 def months_words(months: float) -> str:
     """'16.3 mo', 'at once', 'never'; beyond 20 years it is never in practice."""
     if months > LONGEST_SHOWN_MONTHS:
-        return "never"
+        return NEVER
     return "at once" if months <= 0 else f"{months:.1f} mo"
 
 
@@ -36,6 +38,13 @@ def verdict(found: BuyOrRent, show: Show) -> str:
         f"{months:g} months cost {show(spent)} with {best.purchase.name}, which would then sell for {show(left)}, "
         f"and {show(rented)} rented ({against.words})"
     )
+    if best.is_too_slow:
+        return f"Rent: {best.purchase.name} would need {best.hours_per_week:,.0f} hours a week for it; {compared}."
+    if best.misses_limits:
+        return (
+            f"Rent: a run on {best.purchase.name} takes {format_duration(best.owning.run_s)}, which meets your limits "
+            f"with {best.p_meets or 0:.0%} only; {compared}."
+        )
     if spent <= rented:
         return f"Buy {best.purchase.name}: it pays from {months_words(even.months)} on; {compared}."
     if spent - left <= rented:

@@ -17,6 +17,11 @@ from tests.cli.conftest import Run
 SHORT = ("-m", "resnet50", "-e", "90", "--where", "cloud", "--offline")
 
 
+def _words(text: str) -> str:
+    """Without the breaks of lines."""
+    return " ".join(text.split())
+
+
 def _cents(usd: float) -> int:
     return round(usd * 100)
 
@@ -43,7 +48,12 @@ def test_breakeven_gives_the_same_in_json_and_csv(run: Run) -> None:
     assert against["runs"] == pytest.approx(bought["purchase_usd"] / saved)
     assert _cents(bought["spent_usd"]) == _cents(bought["purchase_usd"] + 12 * 4 * bought["run_usd"])
     (row,) = csv.DictReader(io.StringIO(run(*asked, "-o", "csv").out))
-    assert float(row["purchase_usd"]) == bought["purchase_usd"]
+    for name in ("purchase_usd", "run_usd", "price_age_days", "months"):
+        assert float(row[name]) == pytest.approx({**against, **bought}[name])
+    assert row["price_as_of"] == bought["price_as_of"]
+    for name in ("run_usd", "run_s"):
+        assert float(row[f"rent_{name}"]) == pytest.approx(against[name])
+    assert row["rent_price_as_of"] == against["price_as_of"]
     assert "| buy |" in run(*asked, "-o", "markdown").out
 
 
@@ -54,6 +64,8 @@ def test_breakeven_gives_the_same_in_json_and_csv(run: Run) -> None:
         (("--buy", " , "), "--buy wants one or more cards"),
         (("--hours-per-week", "200"), "at most 168"),
         (("--card-price", "RTX 4090"), "--card-price wants a card and USD"),
+        (("--buy", "RTX 4090", "--card-price", "RTX 5090=100"), "of RTX 5090, which is not one of RTX 4090 (--buy)"),
+        (("--buy", "RTX 3090", "--card-price", "used RTX 3090=100"), "of used RTX 3090, which is not one of RTX 3090"),
         (("--budget", "€60"), "an amount in US dollars, such as 60 or 1,000"),
         (("--hours-per-week", "10", "--runs-per-month", "5"), "both say how much work there is"),
     ],
@@ -76,6 +88,39 @@ def test_breakeven_says_that_it_is_the_limits_that_nothing_meets(run: Run, limit
     result = run("breakeven", "-m", "resnet50", "-e", "90", *limit)
     assert result.code == 3
     assert "nothing that is rented out meets the limits" in result.err
+
+
+def test_breakeven_rents_for_the_runs_of_a_day_in_a_row_as_sweep_does(run: Run) -> None:
+    """Thirty runs of some minutes a day: set-up and idle time are paid once a day, so that renting is the cheaper."""
+    asked = ("-m", "resnet18", "-d", "cifar10", "-e", "30", "--region", "us-east-1")
+    work = ("--runs-per-month", str(30 * 365.25 / 12), "--buy", "RTX 4090", "--where", "aws", "--on-demand")
+    record = run("breakeven", *asked, *work, "--gpus", "T4:1", "-o", "json").record
+    rent = record["rents"][0]
+    assert rent["in_a_row"] == pytest.approx(30)
+    pool = f"aws:{rent['instance_type']}@us-east-1:on_demand"
+    swept = run("sweep", *asked, "--repeat", "30", "--pool", pool, "-o", "json").record
+    assert rent["run_usd"] == pytest.approx(swept["cost_usd"]["p50"] / 30, abs=0.01 / 30)
+    assert rent["run_s"] == pytest.approx(swept["makespan_s"]["p50"] / 30)
+    (alone,) = run("breakeven", *asked, *work, "--gpus", "T4:1", "--runs-per-month", "30", "-o", "json").record["rents"]
+    assert alone["in_a_row"] == 1
+    assert alone["run_usd"] > 1.2 * rent["run_usd"]
+
+
+def test_breakeven_advises_no_card_that_misses_the_limits_or_cannot_keep_up(run: Run) -> None:
+    asked = ("breakeven", "-m", "resnet50", "-e", "90", "--where", "aws", "--on-demand", "--buy", "used RTX 3090")
+    assert "Buy used RTX 3090" in run(*asked).out
+    late = run(*asked, "--deadline", "24h")
+    assert re.search(r"Rent: a run on used RTX 3090 takes \S+, which meets your limits with 0% only", _words(late.out))
+    assert "✗: misses your limits" in _words(late.out)
+    (bought,) = run(*asked, "--deadline", "24h", "-o", "json").record["purchases"]
+    assert bought["misses_limits"]
+    assert bought["p_meets"] < 0.9
+    (in_time,) = run(*asked, "--deadline", "5d", "-o", "json").record["purchases"]
+    assert not in_time["misses_limits"]
+    assert in_time["p_meets"] > 0.9
+    assert re.search(
+        r"Rent: used RTX 3090 would need \d+ hours a week", _words(run(*asked, "--runs-per-month", "40").out)
+    )
 
 
 def test_breakeven_spends_a_credit_once(run: Run, home: Path) -> None:

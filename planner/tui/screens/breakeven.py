@@ -13,6 +13,7 @@ from textual.widgets import Input
 from planner.plan.bought import Bought
 from planner.plan.buy_or_rent import DEFAULT_PURCHASES, BuyOrRent, Terms
 from planner.plan.buying_words import months_words, verdict
+from planner.plan.rents import runs_words
 from planner.tui.asked import Values
 from planner.tui.commands import Command, bindings, footer
 from planner.tui.drawing import fitted
@@ -38,7 +39,6 @@ USES = (1, 2, 5, 10, 20, 30, 40, 50, 60, 72, 84, 100, 120, 140, 168)
 HORIZONS = (12.0, 24.0, 36.0, 60.0)
 _LABEL = 11
 _WIDE = 92
-HOURS_OF_A_WEEK = 168.0
 
 
 class BreakevenScreen(AskingScreen[Terms, BuyOrRent]):
@@ -118,7 +118,9 @@ class BreakevenScreen(AskingScreen[Terms, BuyOrRent]):
             return Text("" if self.problem else "comparing buying with renting …", style=palette.dim), Text()
         model = self.planner.values.get("model", "")
         left = Text.assemble((model, f"bold {palette.strong}"), (" · the same work in every line", palette.dim))
-        right = Text("use ", style=palette.dim).append(f"{found.runs_per_month:.3g} runs a month", style=palette.text)
+        right = Text("use ", style=palette.dim).append(
+            f"{runs_words(found.runs_per_month)} runs a month", style=palette.text
+        )
         right.append("  horizon ", style=palette.dim).append(f"{found.terms.months:g} months", style=palette.text)
         return left, right
 
@@ -187,8 +189,8 @@ def cards_text(found: BuyOrRent, card: int, palette: Palette, width: int) -> Tex
             line.append(f"{format_money(one.purchase.usd):>9}", style=style).append("  does not fit", style=palette.bad)
         else:
             line.append("".join(f"{column.text(one):>{column.width}}" for column in columns), style=style)
-        late = (one.hours_per_week or 0.0) > HOURS_OF_A_WEEK
-        lines.append(line.append(" too slow", style=palette.bad) if late else line)
+        hindrance = " too slow" if one.is_too_slow else " misses limits" if one.misses_limits else ""
+        lines.append(line.append(hindrance, style=palette.bad))
     return Text("\n").join(lines)
 
 
@@ -227,7 +229,7 @@ def assumed_text(found: BuyOrRent, card: int, palette: Palette) -> Text:
     purchase, owning = one.purchase, one.owning
     rows: list[tuple[str, str]] = [
         ("use", f"{found.terms.hours_per_week:g} h/week"),
-        ("runs", f"{found.runs_per_month:.3g} a month"),
+        ("runs", f"{runs_words(found.runs_per_month)} a month"),
         ("horizon", f"{found.terms.months:g} months"),
         ("current", f"{found.electricity.usd_per_kwh:g} $/kWh"),
         ("", ""),
