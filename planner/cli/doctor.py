@@ -16,7 +16,7 @@ from planner.cli.listing import write_json_record
 from planner.cli.table import styled, terminal_width, use_color, wrapped
 from planner.errors import InputError, PlannerError
 from planner.hardware.catalog import accelerators
-from planner.plan.config import check_providers, config_path, load_config
+from planner.plan.config import check_machines, check_providers, config_path, load_config
 from planner.profiler.detect import quick_look
 from planner.profiler.full_look import full_look
 from planner.profiler.local_facts import GpuDetail
@@ -144,13 +144,15 @@ def _config() -> Finding:
 
 
 def _granted() -> Iterator[Finding]:
-    """Discounts and credits of providers that there are not. What else is wrong with either file has been said."""
+    """What of the configuration does not go with the prices. What else is wrong with either file has been said."""
     try:
-        config, providers = load_config(), open_catalog(store=store_path()).providers()
+        config, catalog = load_config(), open_catalog(store=store_path())
+        providers, types = catalog.providers(), catalog.instance_types()
     except (InputError, PricingError):
         return
     try:
         check_providers(config, providers)
+        check_machines(config, (name for _, name in types))
     except InputError as error:
         yield "FAIL", "config", str(error)
 

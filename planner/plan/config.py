@@ -13,6 +13,7 @@ from planner.plan.electricity import UNKNOWN_SITE_PUE
 from planner.plan.plan import PLACES, Place
 
 OWN_PLACES: tuple[Place, ...] = PLACES[:3]
+THIS_MACHINE = "this machine"
 
 DEFAULT_IDLE_MINUTES = 10.0
 """A rented machine is given back ten minutes after the run (assumption)."""
@@ -120,6 +121,23 @@ def check_providers(config: Config, providers: Iterable[str]) -> None:
                 raise InputError(f"in the configuration {config_path()}: {section}.{name} is no provider; {hint}")
 
 
+def check_machines(config: Config, instance_types: Iterable[str]) -> None:
+    """Raises InputError where one of the user's machines has the name of a machine that is rented out."""
+    rented = {folded_name(name): name for name in instance_types}
+    for machine in config.machines:
+        other = rented.get(folded_name(machine.name))
+        if other is not None:
+            raise InputError(
+                f"in the configuration {config_path()}: the machine {machine.name!r} has the name of the rented {other}; "
+                "give it one of its own"
+            )
+
+
+def folded_name(name: str) -> str:
+    """A machine's name without the marks, the case and Azure's prefix that the table has or leaves away."""
+    return name.strip().lstrip("*†").casefold().removeprefix("standard_")
+
+
 def _reason(error: Exception) -> str:
     return error.strerror or str(error) if isinstance(error, OSError) else "it is not UTF-8 text"
 
@@ -202,13 +220,15 @@ def _config(table: Mapping[str, Any]) -> Config:
     sections = set(SETTINGS) - {""}
     _known(table, sections | set(_TOP), "")
     values = _read({key: value for key, value in table.items() if key not in sections}, _TOP, "")
+    machines = tuple(_own_machine(entry, number) for number, entry in enumerate(_machine_tables(table), start=1))
+    _told_apart(machines)
     return Config(
         **values,
         ownership=OwnershipTerms(**_section(table, "ownership", _OWNERSHIP)),
         discounts=_by_provider(table, "discounts", _DISCOUNT),
         credits_usd=_by_provider(table, "credits", _CREDIT),
         this_machine=ThisMachine(**_section(table, "this_machine", _THIS_MACHINE)),
-        machines=tuple(_own_machine(entry, number) for number, entry in enumerate(_machine_tables(table), start=1)),
+        machines=machines,
     )
 
 
@@ -217,6 +237,20 @@ def _machine_tables(table: Mapping[str, Any]) -> list[Any]:
     if not isinstance(entries, list):
         raise InputError("machine must be written as [[machine]], once for each machine")
     return entries
+
+
+def _told_apart(machines: Iterable[OwnMachine]) -> None:
+    """Raises InputError where ``--on`` could not tell a machine by its name."""
+    taken: dict[str, int] = {}
+    for number, machine in enumerate(machines, start=1):
+        name = folded_name(machine.name)
+        if name == THIS_MACHINE:
+            raise InputError(f"machine {number}: {machine.name!r} is the one you sit at, which [this_machine] is about")
+        if name in OWN_PLACES and name != machine.place:
+            raise InputError(f"machine {number}: {machine.name!r} is a place, and this machine's is {machine.place}")
+        if name in taken:
+            raise InputError(f"machine {number}: machine {taken[name]} is called {machine.name!r} already")
+        taken[name] = number
 
 
 def _section(table: Mapping[str, Any], name: str, fields: Mapping[str, Setting]) -> dict[str, Any]:

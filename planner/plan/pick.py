@@ -7,7 +7,7 @@ from planner.errors import InputError, NothingFitsError, UnknownNameError, near_
 from planner.hardware.presets import machine_from_spec
 from planner.hardware.selection import Selection, parse_selection, resolve_count
 from planner.plan.candidates import Candidate, Tariff
-from planner.plan.config import OWN_PLACES
+from planner.plan.config import OWN_PLACES, THIS_MACHINE, folded_name
 from planner.plan.plan import Estimate
 from planner.plan.planning import Answer, numbered
 from planner.plan.search import Row
@@ -135,7 +135,7 @@ def _readings(answer: Answer, text: str) -> Iterator[_Wanted]:
     if place is not None:
         yield place
         return
-    name = _Name(_folded(text))
+    name = _Name(folded_name(text))
     yield name
     try:
         selection = parse_selection(text)
@@ -164,12 +164,7 @@ class _Name(NamedTuple):
     folded: str
 
     def matches(self, candidate: Candidate, offer: Offer | None) -> bool:
-        return any(_folded(name) == self.folded for name in (candidate.name, candidate.instance_type) if name)
-
-
-def _folded(text: str) -> str:
-    """A machine's name without the marks, the case and Azure's prefix that the table has or leaves away."""
-    return text.strip().lstrip("*†").casefold().removeprefix("standard_")
+        return any(folded_name(name) == self.folded for name in (candidate.name, candidate.instance_type) if name)
 
 
 class _Place(NamedTuple):
@@ -178,14 +173,14 @@ class _Place(NamedTuple):
     words: str
 
     def matches(self, candidate: Candidate, offer: Offer | None) -> bool:
-        if self.words == "this machine":
+        if self.words == THIS_MACHINE:
             return candidate.is_this_machine
         return candidate.place == self.words
 
 
 def _place(text: str) -> _Place | None:
     words = text.strip().lower()
-    return _Place(words) if words in ("this machine", *OWN_PLACES) else None
+    return _Place(words) if words in (THIS_MACHINE, *OWN_PLACES) else None
 
 
 class _Accelerators(NamedTuple):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from planner.errors import DataError
 from planner.hardware.free_tiers import free_tiers
 from planner.hardware.local import FoundMachine
-from planner.plan.config import Config, check_providers, load_config
+from planner.plan.config import Config, check_machines, check_providers, load_config
 from pricing.catalog import Catalog
 from pricing.errors import PricingError
 from pricing.published import open_catalog
@@ -37,4 +37,6 @@ def open_world(local: FoundMachine, store: Path | None = None, ledger: Path | No
         raise DataError(str(error)) from error
     if config.discounts or config.credits_usd:
         check_providers(config, catalog.providers())
+    if config.machines:
+        check_machines(config, (name for _, name in catalog.instance_types()))
     return World(catalog, local, config, ledger if ledger is not None and ledger.is_file() else None)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from planner.errors import InputError
-from planner.plan.config import Config, OwnMachine, check_providers, config_path, load_config
+from planner.plan.config import Config, OwnMachine, check_machines, check_providers, config_path, load_config
 
 GOOD = """
 country = "DE"
@@ -28,6 +28,8 @@ gpu = "A100 80GB"
 count = 8
 purchase_usd = 120000
 """
+
+_LAB = "[[machine]]\nname = 'lab'\nplace = 'cluster'\ngpu = 'T4'\n"
 
 
 def _write(tmp_path: Path, text: str) -> Path:
@@ -80,6 +82,9 @@ def test_the_environment_names_another_file(tmp_path: Path, monkeypatch: pytest.
         ("[[machine]]\nname = 'x'\nplace = 'cluster'\ngpu = 'T4'\ncount = 1.5", "count must be a whole number"),
         ("[[machine]]\nname = 'x'\nplace = 'cluster'\ngpu = 'T4'\ncount = true", "count must be a whole number"),
         ("[[machine]]\nname = 'x'\nplace = 'cluster'\ngpu = 'T4'\nprice = 3", "machine 1: price is not a setting"),
+        (_LAB + _LAB.replace("lab", "*LAB "), "machine 2: machine 1 is called '*LAB ' already"),
+        (_LAB.replace("lab", "This machine"), "machine 1: 'This machine' is the one you sit at"),
+        (_LAB.replace("lab", "laptop"), "machine 1: 'laptop' is a place, and this machine's is cluster"),
     ],
 )
 def test_what_is_wrong_is_said_with_the_files_name(tmp_path: Path, text: str, complaint: str) -> None:
@@ -122,6 +127,14 @@ def test_discounts_and_credits_are_of_providers_that_sell_something(tmp_path: Pa
     with pytest.raises(InputError, match=complaint):
         check_providers(load_config(_write(tmp_path, text)), ["gcp", "aws"])
     check_providers(load_config(_write(tmp_path, "[discounts]\nAWS = 0.1\n[credits]\ngcp = 3")), ["gcp", "aws"])
+
+
+def test_an_own_machine_has_a_name_that_none_is_rented_under(tmp_path: Path) -> None:
+    rented = ("p5.48xlarge", "Standard_NC24ads_A100_v4")
+    for name in ("P5.48xlarge", "nc24ads_a100_v4"):
+        with pytest.raises(InputError, match=f"the machine '{name}' has the name of the rented"):
+            check_machines(load_config(_write(tmp_path, _LAB.replace("lab", name))), rented)
+    check_machines(load_config(_write(tmp_path, _LAB + _LAB.replace("lab", "cluster"))), rented)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="HOME is what names the directory on POSIX only")
