@@ -127,10 +127,8 @@ def check_machines(config: Config, instance_types: Iterable[str]) -> None:
     for machine in config.machines:
         other = rented.get(folded_name(machine.name))
         if other is not None:
-            raise InputError(
-                f"in the configuration {config_path()}: the machine {machine.name!r} has the name of the rented {other}; "
-                "give it one of its own"
-            )
+            clash = f"the machine {machine.name!r} has the name of the rented {other}; give it one of its own"
+            raise InputError(f"in the configuration {config_path()}: {clash}")
 
 
 def folded_name(name: str) -> str:
