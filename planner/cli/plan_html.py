@@ -6,16 +6,12 @@ from typing import NamedTuple
 
 from planner import __version__
 from planner.cli.html_chart import NARROW, WIDE, chart_svg, near_and_far, time_of
+from planner.cli.marks import answer_notes, cost_words, marks_of
 from planner.cli.money import Currency
 from planner.experiment.resolve import describe
 from planner.plan.plan import CostPart, Estimate, Plan
-from planner.plan.words import BUY_WORDS, EVIDENCE_WORDS, bound_mark, gpus_words, machine_name, price_mark, where_words
+from planner.plan.words import BUY_WORDS, EVIDENCE_WORDS, gpus_words, machine_name, price_mark, where_words
 from planner.units import UNKNOWN, Interval, counted, format_duration, format_span
-
-_MARKS = (
-    "o-d: on demand. * a machine nobody owns yet. † the training code must be ported. "
-    "? a cost that nobody knows in full. ! an old price."
-)
 
 _STYLE = """\
 :root { --ground: #eef0f4; --pane: #fafbfc; --line: #bcc5d2; --text: #2b3442; --strong: #0d131c; --dim: #5b6778;
@@ -120,7 +116,8 @@ def _answer(plan: Plan) -> str:
     chosen = plan.recommendation
     passed = f'<p class="dim">Passed over: {escape(chosen.passed_over)}.</p>' if chosen.passed_over else ""
     words = f'<p class="answer">{escape(chosen.sentence)}</p>'
-    return f"<section><h2>Answer (rank {chosen.rank})</h2>{words}{passed}{_ways(plan)}</section>"
+    notes = "".join(f'<p class="dim">{escape(note)}</p>' for note in answer_notes(plan))
+    return f"<section><h2>Answer (rank {chosen.rank})</h2>{words}{passed}{notes}{_ways(plan)}</section>"
 
 
 def _ways(plan: Plan) -> str:
@@ -168,7 +165,7 @@ def _ranking(plan: Plan, currency: Currency) -> str:
         rows.append(f'<tr class="chosen">{inner}</tr>' if row.rank == chosen else f"<tr>{inner}</tr>")
     table = f'<table class="ranking"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
     shown, ranked = counted(len(plan.estimates), "row"), counted(plan.ranked_count, "ranked offer")
-    count = f"{shown} of {ranked}. Small: P10 to P90. {escape(_MARKS)}"
+    count = f"{shown} of {ranked}. Small: P10 to P90; o-d: on demand; {escape(marks_of(plan))}."
     return f'<section><h2>Ranking</h2>{table}<p class="dim">{count}</p></section>'
 
 
@@ -176,15 +173,15 @@ def _number(cell: _Cell) -> str:
     return ' class="number"' if cell.number else ""
 
 
-def _spread(value: Interval | None, show: Callable[[float], str], mark: str = "") -> str:
-    """The P50 with P10 to P90 small beside it."""
+def _spread(value: Interval | None, show: Callable[[float], str], likely: str = "") -> str:
+    """The P50, in other words where ``likely`` has them, with P10 to P90 small beside it."""
     if value is None:
         return UNKNOWN
-    return f"{escape(show(value.p50))}{mark} <small>{escape(format_span(value, show))}</small>"
+    return f"{escape(likely or show(value.p50))} <small>{escape(format_span(value, show))}</small>"
 
 
 def _cost(row: Estimate, currency: Currency) -> str:
-    return bound_mark(row) + _spread(row.cost_usd, currency.show, "?" if "cost_incomplete" in row.flags else "")
+    return _spread(row.cost_usd, currency.show, cost_words(row, currency))
 
 
 def _finish(row: Estimate, _: Currency) -> str:

@@ -4,16 +4,15 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from typing import NamedTuple
 
+from planner.cli.marks import answer_notes, cost_words, marks_of
 from planner.cli.money import Currency
 from planner.cli.table import Column, Style, fitted, markdown, render, styled, terminal_width, use_color, wrapped
 from planner.experiment.resolve import describe
-from planner.plan.cost import CREDITS
 from planner.plan.plan import Estimate, Plan
 from planner.plan.words import (
     BINDS_WORDS,
     BUY_WORDS,
     EVIDENCE_MARKS,
-    bound_mark,
     gpus_words,
     machine_name,
     price_mark,
@@ -21,12 +20,7 @@ from planner.plan.words import (
 )
 from planner.units import UNKNOWN, Interval, counted, format_duration, format_span
 
-LEGEND = (
-    "ev: evidence ● measured here ◕ same GPU ◑ other GPU ◔ architecture ○ specs only; "
-    "buy: o-d on demand; ≤: a cost with what nobody knows of it at the dearest rate "
-    "known; ?: a cost not known in full; *: hypothetical machine; †: the code must be ported; "
-    "!: price old; ‡: not to be relied on, a price far below other regions' or a spot run that may take far longer"
-)
+_LEGEND = "ev: evidence ● measured here ◕ same GPU ◑ other GPU ◔ architecture ○ specs only; buy: o-d on demand"
 
 _MAX_REASONS = 4
 
@@ -45,17 +39,6 @@ def _rank(row: Estimate, _: Currency) -> str:
 
 def _range(value: Interval | None, show: Callable[[float], str]) -> str:
     return UNKNOWN if value is None else format_span(value, show)
-
-
-def _cost(row: Estimate, currency: Currency) -> str:
-    if row.cost_usd is None:
-        return UNKNOWN
-    if any(part.name == CREDITS and part.usd for part in row.cost_parts):
-        return currency.show(row.cost_usd.p50) + "c"
-    if row.cost_usd.p50 == 0 and row.usd_per_hour:
-        return f"<{currency.show(0.01)}"
-    mark = "?" if "cost_incomplete" in row.flags else ""
-    return bound_mark(row) + currency.show(row.cost_usd.p50) + mark
 
 
 def _hourly(row: Estimate, currency: Currency) -> str:
@@ -81,7 +64,7 @@ _FIELDS = (
     _Field(Column("time", "right"), 0, lambda row, _: format_duration(row.time_s.p50 if row.time_s else None)),
     _Field(Column("P10–P90"), 7, lambda row, _: _range(row.time_s, format_duration)),
     _Field(Column("done by", "right"), 5, _finish),
-    _Field(Column("cost", "right"), 0, _cost),
+    _Field(Column("cost", "right"), 0, cost_words),
     _Field(Column("P10–P90"), 8, lambda row, currency: _range(row.cost_usd, currency.show)),
     _Field(Column(_HOURLY, "right"), 6, _hourly),
     _Field(Column("buy"), 2, lambda row, _: BUY_WORDS.get(row.purchase, row.purchase)),
@@ -108,7 +91,11 @@ def plan_lines(plan: Plan, currency: Currency) -> list[str]:
     lines += [*_answer(plan, width, color), ""]
     if plan.estimates:
         lines += _table(plan, currency, width, color)
-        lines += ["", *(styled(line, "dim", color) for line in wrapped(f"{_count(plan)}. {_legend(plan)}.", width)), ""]
+        lines += [
+            "",
+            *(styled(line, "dim", color) for line in wrapped(f"{_count(plan)}. {_LEGEND}; {marks_of(plan)}.", width)),
+            "",
+        ]
     lines += _paragraph("Warning", plan.warnings, width, color, "warn")
     lines += _paragraph("Assumed", plan.assumptions, width, color)
     return lines + _unranked_lines(plan, width, color)
@@ -119,7 +106,7 @@ def plan_markdown(plan: Plan, currency: Currency) -> list[str]:
     lines += ["\n".join(_answer(plan, 10_000, False)), ""]
     fields = _fields(currency)
     lines += markdown([field.column for field in fields], _cells(fields, plan.estimates, currency))
-    lines += ["", f"{_count(plan)}. {_legend(plan)}.", ""]
+    lines += ["", f"{_count(plan)}. {_LEGEND}; {marks_of(plan)}.", ""]
     lines += [f"- Warning: {text}" for text in plan.warnings]
     lines += [*(f"- Assumed: {text}" for text in plan.assumptions), ""]
     return lines + _unranked_lines(plan, 10_000, False)
@@ -153,9 +140,7 @@ def _answer(plan: Plan, width: int, color: bool) -> list[str]:
     if plan.recommendation.passed_over:
         passed_over = f"Passed over: {plan.recommendation.passed_over}."
         lines += [styled(line, "dim", color) for line in wrapped(passed_over, width)]
-    notes = [f"Mind: {hint}." for hint in plan.recommendation.estimate.hints]
-    notes += [f"Tier: {plan.tier}"] if plan.tier else []
-    lines += [styled(line, "dim", color) for note in notes for line in wrapped(note, width)]
+    lines += [styled(line, "dim", color) for note in answer_notes(plan) for line in wrapped(note, width)]
     if plan.nearest:
         text = "Most machines are too small for this as it stands; less, with the hours of waiting, would cost:"
         lines += wrapped(text, width)
@@ -185,12 +170,6 @@ def _cells(fields: Sequence[_Field], rows: Sequence[Estimate], currency: Currenc
 def _styles(plan: Plan) -> list[Style]:
     chosen = plan.recommendation.rank if plan.recommendation else None
     return ["bold" if row.rank == chosen else "plain" for row in plan.estimates]
-
-
-def _legend(plan: Plan) -> str:
-    """The marks, that of a credit where one is used."""
-    used = any(part.name == CREDITS and part.usd for row in plan.estimates for part in row.cost_parts)
-    return f"{LEGEND}; c: after your credit" if used else LEGEND
 
 
 def _count(plan: Plan) -> str:

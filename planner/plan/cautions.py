@@ -88,12 +88,13 @@ def _host_memory_unknown(rows: Sequence[Estimate]) -> str:
 
 
 def _above_useful(experiment: Experiment, rows: Iterable[Estimate]) -> Iterator[str]:
-    """Steps of more samples than the model's sources train with: one a GPU is the least, however many GPUs there are."""
+    """Steps of more samples than the model's sources train with: one a GPU is the least, on however many GPUs."""
+    workload = experiment.workload
     for row in rows:
         if "global_batch_above_useful" in row.flags:
             yield (
                 f"a step on {machine_name(row)} has {row.global_batch_size:,} samples, more than the "
-                f"{experiment.workload.max_global_batch_size:,} that {experiment.workload.name} is known to learn from: "
+                f"{workload.max_global_batch_size:,} that {workload.name} is known to learn from: "
                 "it may take more epochs (fewer GPUs, or --tensor-parallel, make it smaller)"
             )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
@@ -101,3 +102,15 @@ def test_other_money_is_shown_in_the_ranking_and_dollars_in_the_bill(run: Run) -
 
 def test_only_estimate_writes_pages(run: Run) -> None:
     assert run("explain", "-m", "resnet50", "--offline", "-o", "html").code == 2
+
+
+def test_the_page_has_the_marks_and_the_notes_that_the_table_has(run: Run) -> None:
+    asked = ("estimate", "-m", "resnet50", "-e", "1.5", "--where", "vast", "--offline", "-n", "5")
+    table, page = " ".join(run(*asked).out.split()), unescape(run(*asked, "-o", "html").out)
+    marks = table[table.index("≤: a cost") : table.index(" Assumed")]
+    assert "‡: not to be relied on" in marks
+    assert re.split(r" Warning", marks)[0].rstrip(".") in page
+    for note in (r"Mind: one seller's ask.*?\.", r"Tier: .*?\."):
+        (said,) = re.findall(note, table)
+        assert said in page
+    assert re.search(r"≤\$[\d.]+ <small>", page)
