@@ -31,8 +31,9 @@ from planner.throughput.step import StepModel
 from planner.tui.asked import Values, question, request
 from planner.tui.garbage import uncollected
 from planner.tui.refreshing import LiveRefreshing, Refreshing
-from pricing.catalog import Catalog, PriceSource
+from pricing.catalog import HOURLY, Catalog, PriceSource
 from pricing.errors import PricingError
+from pricing.interruption import Interruptions
 from pricing.offer import InstanceType, Offer, Quarantined
 
 if TYPE_CHECKING:
@@ -294,10 +295,22 @@ class _Remembered(Catalog):
 
     def __init__(self, catalog: Catalog) -> None:
         super().__init__(catalog.path, catalog.notices, catalog.changing)
-        self.offers = cache(catalog.offers)  # type: ignore[method-assign]
-        self.instance_types = cache(catalog.instance_types)  # type: ignore[method-assign]
-        self.interruptions = cache(catalog.interruptions)  # type: ignore[method-assign]
-        self.providers = cache(catalog.providers)  # type: ignore[method-assign]
+        self._offers = cache(catalog.offers)
+        self._types = cache(catalog.instance_types)
+        self._interruptions = cache(catalog.interruptions)
+        self._providers = cache(catalog.providers)
+
+    def offers(self, purchases: Sequence[str] = HOURLY) -> list[Offer]:
+        return self._offers(tuple(purchases))
+
+    def instance_types(self) -> dict[tuple[str, str], InstanceType]:
+        return self._types()
+
+    def interruptions(self) -> Interruptions:
+        return self._interruptions()
+
+    def providers(self) -> list[str]:
+        return self._providers()
 
 
 def _with_ways_out(ranked: Ranked, answered: Answer, now: datetime) -> Ranked:
