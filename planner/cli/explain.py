@@ -19,7 +19,7 @@ from planner.plan.explain import Explanation, explain
 from planner.plan.operation_kinds import by_kind
 from planner.plan.pick import Choice, pick
 from planner.plan.planning import answer
-from planner.plan.sentence import PURCHASE_WORDS, at_most_words, machine_words
+from planner.plan.sentence import PURCHASE_WORDS, at_most_words, credit_words, machine_words
 from planner.plan.whole_run import WholeRun, whole_run
 from planner.plan.words import place_of_offer
 from planner.throughput.estimate import StepEstimate
@@ -108,6 +108,7 @@ def _record(experiment: Experiment, choice: Choice, explanation: Explanation, ru
         "samples_per_s": step.samples_per_s._asdict() if step.samples_per_s else None,
         "time_s": interval_record(run.time_s) if run else None,
         "cost_usd": interval_record(run.cost_usd) if run and run.cost_usd else None,
+        "credit_usd": run.credit_usd if run else None,
         "cost_complete": _cost_known(choice),
         "usd_per_hour": choice.candidate.usd_per_hour(choice.offer),
         "price_as_of": _price_as_of(choice),
@@ -203,7 +204,8 @@ def _run_lines(choice: Choice, run: WholeRun | None, currency: Currency, now: da
         return [f"{text} a run; no price of it is known"]
     at_most = at_most_words(choice.row) if choice.row else ""
     cost = f"{at_most}{currency.show(run.cost_usd.p50)} a run ({_range(run.cost_usd, currency.show)})"
-    text += f", {cost} at {currency.show(hourly)} an hour"
+    credit = credit_words(run.credit_usd, choice.candidate, currency.show)
+    text += f", {cost}{credit} at {currency.show(hourly)} an hour"
     if not _cost_known(choice):
         text += ", and what nobody knows the price of"
     seen = _price_as_of(choice)
@@ -296,6 +298,7 @@ def _lever_title(run: WholeRun | None, currency: Currency) -> str:
     if run is None:
         return "Levers: the whole run with each"
     cost = "" if run.cost_usd is None else f" and {currency.show(run.cost_usd.p50)}"
+    cost += " after your credit" if run.credit_usd else ""
     return f"Levers: the whole run with each, against {format_duration(run.time_s.p50)}{cost}"
 
 

@@ -10,12 +10,13 @@ from planner.errors import InputError, NothingFitsError
 from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import describe
 from planner.plan.candidates import Candidate
+from planner.plan.cost import CREDITS
 from planner.plan.extras import disk_gb
 from planner.plan.interrupted import with_checkpoints
 from planner.plan.pick import Choice
 from planner.plan.plan import Estimate
 from planner.plan.rows import ranked_estimate
-from planner.plan.sentence import PURCHASE_WORDS, machine_words
+from planner.plan.sentence import PURCHASE_WORDS, credit_words, machine_words
 from planner.plan.words import bound_mark, place_of_offer
 from planner.units import MoneyFormat, format_duration, format_money, format_span
 
@@ -133,9 +134,15 @@ def _expected(row: Launch) -> str:
         text += f" {format_duration(time_s.p50)} (P10-P90 {format_span(time_s, format_duration)}),"
     if cost is not None:
         text += f" {bound_mark(estimate)}{row.money(cost.p50)} ({format_span(cost, row.money)})"
+        text += credit_words(_credit_usd(estimate), row.candidate, row.money)
     if "cost_incomplete" in estimate.flags:
         text += " and what nobody knows the price of"
     return text + (f"; price seen {estimate.price_as_of}" if estimate.price_as_of else "")
+
+
+def _credit_usd(estimate: Estimate) -> float:
+    """How much of the user's credit the likely run uses up."""
+    return -sum(part.usd or 0.0 for part in estimate.cost_parts if part.name == CREDITS)
 
 
 def script_arguments(row: Launch) -> str:

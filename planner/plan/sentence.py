@@ -41,7 +41,8 @@ def recommendation_sentence(row: Row, limits: Limits, now: datetime, money: Mone
     text = (
         f"Run it on {where_to_run(row)}: {format_duration(time_s.p50)} "
         f"({format_span(time_s, format_duration)}), done {_moment(finish, now)}, "
-        f"for {at_most_words(row)}{money(cost.p50)} ({format_span(cost, money)}){_credit_words(row, money)}"
+        f"for {at_most_words(row)}{money(cost.p50)} ({format_span(cost, money)})"
+        f"{credit_words(row.credit_usd, row.setting.candidate, money)}"
         f"{to_buy_words(row, money)}"
     )
     return f"{text}; {_why(row, limits, money)}.{_commitment_note(row, money)}{_price_note(offer, now)}"
@@ -64,11 +65,9 @@ def at_most_words(row: Row) -> str:
     return "at most " if row.bounded_usd > 0 else ""
 
 
-def _credit_words(row: Row, money: MoneyFormat) -> str:
-    """How much of the user's credit the run uses up."""
-    if not row.credit_usd:
-        return ""
-    return f" and {money(row.credit_usd)} of your {money(row.setting.candidate.tariff.credit_usd)} of credit"
+def credit_words(used_usd: float, candidate: Candidate, money: MoneyFormat) -> str:
+    """How much of the user's credit at the provider a run uses up; "" where there is none."""
+    return f" and {money(used_usd)} of your {money(candidate.tariff.credit_usd)} of credit" if used_usd else ""
 
 
 def _commitment_note(row: Row, money: MoneyFormat) -> str:

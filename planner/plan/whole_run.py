@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from planner.experiment.experiment import Experiment
 from planner.plan.candidates import Candidate
+from planner.plan.cost import after_credit, total_cents
 from planner.plan.search import Setting
 from planner.plan.timeline import timeline
 from planner.throughput.estimate import StepEstimate
@@ -14,10 +15,14 @@ from pricing.offer import Offer
 
 
 class WholeRun(NamedTuple):
-    """Seconds and USD from start to finish; ``cost_usd`` is None where no part of it is known."""
+    """Seconds and USD from start to finish; ``cost_usd`` is None where no part of it is known.
+
+    It is what is left to pay once ``credit_usd`` of the user's credit is used up, at P50.
+    """
 
     time_s: Interval
     cost_usd: Interval | None
+    credit_usd: float = 0.0
 
 
 def whole_run(
@@ -31,5 +36,9 @@ def whole_run(
     time_s = setting.time_s(offer)
     if not math.isfinite(time_s.p50):
         return None
-    priced = candidate.usd_per_hour(offer) is not None
-    return WholeRun(time_s, setting.cost_usd(offer, today) if priced else None)
+    if candidate.usd_per_hour(offer) is None:
+        return WholeRun(time_s, None)
+    tariff = candidate.tariff
+    total = total_cents(candidate.charges(offer), time_s.p50 + tariff.idle_s)
+    paid = after_credit(total, tariff.credit_usd)
+    return WholeRun(time_s, setting.cost_usd(offer, today), (total - paid) / 100)

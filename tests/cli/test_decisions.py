@@ -411,3 +411,19 @@ def test_rows_side_by_side_keep_their_figures_on_any_screen(
     rates = re.findall(r"on demand equal at stops/h +(.+)", out)
     assert rates
     assert "$" not in "".join(rates)
+
+
+def test_a_credit_is_named_wherever_a_run_is_priced(run: Run, home: Path) -> None:
+    """Of a run of about 80 USD a credit of 20 leaves 60, one of 1,000 nothing; both are said beside the cost."""
+    asked = ("-m", "resnet50", "-e", "90", "--where", "aws", "--on", "aws:g5.xlarge@us-east-1:on_demand")
+    whole = run("explain", *asked, "-o", "json").record["cost_usd"]["p50"]
+    config_path().parent.mkdir(parents=True)
+    for credit_usd in (20, 1000):
+        config_path().write_text(f"[credits]\naws = {credit_usd}\n", encoding="utf-8")
+        record = run("explain", *asked, "-o", "json").record
+        used_usd = min(whole, credit_usd)
+        assert record["credit_usd"] == pytest.approx(used_usd)
+        assert record["cost_usd"]["p50"] == pytest.approx(whole - used_usd)
+        words = f"and ${used_usd:,.2f} of your {Currency().show(credit_usd)} of credit"
+        assert words in _words(run("explain", *asked).out)
+        assert words in _words(run("export", *asked, "--to", "bash").out)
