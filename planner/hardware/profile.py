@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+CORE_CLASSES = frozenset({"mm", "conv", "ew"})
+"""Without the rates of these (numpy alone, or interrupted early) an estimate rests on specifications still."""
+
 
 class ClassRate(NamedTuple):
     """What one class of operations reaches here: arithmetic (None where it has none) and bytes moved a second."""
@@ -32,6 +35,11 @@ class MeasuredRates(NamedTuple):
     launch_s: float | None = None
     held_s_per_byte: float | None = None
     surroundings: Mapping[str, float] = {}
+
+    @property
+    def complete(self) -> bool:
+        """Whether an estimate from them is one from measurements."""
+        return self.classes.keys() >= CORE_CLASSES
 
 
 class Measured(NamedTuple):
@@ -111,8 +119,11 @@ class Profile(NamedTuple):
     @property
     def words(self) -> str:
         """'rates of the CPU, 2 training runs, 2026-11-30'; '' where nothing was measured to the end."""
-        measured = {"GPU": self.gpu, "CPU": self.rates}
-        parts = [f"rates of the {name}" for name, rates in measured.items() if rates is not None]
+        parts = [] if self.gpu is None else ["rates of the GPU"]
+        if self.rates is not None:
+            parts.append(
+                "rates of the CPU" if self.rates.complete else "a few rates of the CPU (too few to count as measured)"
+            )
         if self.runs:
             parts.append(f"{len(self.runs)} training {'run' if len(self.runs) == 1 else 'runs'}")
         if self.decode_images_per_s_per_core is not None:

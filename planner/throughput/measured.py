@@ -44,9 +44,6 @@ _PROBE_SHRINKAGE = _PRIOR_SD["architecture"] ** 2 / (_PRIOR_SD["architecture"] *
 # As much of the bottleneck probe's arithmetic is in 1x1 convolutions, nothing of the plain one's.
 _POINTWISE_SHARE = 0.5
 
-# Without these (numpy alone, or interrupted early) an estimate rests on specifications still, and says so.
-_CORE_CLASSES = {"mm", "conv", "ew"}
-
 # A transformer block's elementwise traffic by width d: gelu reads and writes 4 d (32 d bytes), two dropouts 18 d with
 # their masks, two residual sums 24 d.
 _TRANSFORMER_ELEMENTWISE = {"gelu": 32 / 74, "dropout": 18 / 74, "ew": 24 / 74}
@@ -87,20 +84,34 @@ def knowledge_with_profile(
     runs = _measurements(profile.runs, machine)
     if machine.accelerator.kind != "cpu":
         return knowledge_with_gpu(knowledge, profile, runs, machine, experiment)
-    if profile.rates is None:
-        return knowledge
-    shipped = shipped_knowledge()
-    measured = MeasuredHere(machine.accelerator, profile.rates, profile.decode_images_per_s_per_core)
 
     def here(experiment: Experiment) -> Knowledge:
-        return Knowledge(measured_calibration(shipped.calibration, measured, experiment), profiled=True)
+        return _of_this_cpu(profile, machine.accelerator, experiment)
 
-    taught = here(experiment).taught_by(
-        [reference_of(run, here(experiment_of(run)), on_this_machine=True) for run in runs]
-    )
-    complete = profile.rates.classes.keys() >= _CORE_CLASSES
+    known = here(experiment)
+    taught = known.taught_by([reference_of(run, here(experiment_of(run)), on_this_machine=True) for run in runs])
     host = HostSpeed(disk_bytes_per_s=profile.disk_bytes_per_s)
-    return knowledge._replace(here=Here(machine, taught.calibration, taught.references, taught.weights, complete, host))
+    return knowledge._replace(
+        here=Here(machine, taught.calibration, taught.references, taught.weights, known.profiled, host)
+    )
+
+
+def _of_this_cpu(profile: Profile, device: Accelerator, experiment: Experiment) -> Knowledge:
+    """What ships, with the measured rates in it.
+
+    A few rates (numpy alone, or interrupted early) leave the evidence and the doubts as they were without them. Without
+    even products there is nothing to put in the place of the fitted constants.
+    """
+    shipped, rates = shipped_knowledge(), profile.rates
+    decode = profile.decode_images_per_s_per_core
+    if rates is None or "mm" not in rates.classes:
+        table = shipped.calibration.input if decode is None else with_decode_rate(shipped.calibration.input, decode)
+        return shipped._replace(calibration=shipped.calibration._replace(input=table))
+    measured = measured_calibration(shipped.calibration, MeasuredHere(device, rates, decode), experiment)
+    if rates.complete:
+        return Knowledge(measured, profiled=True)
+    offsets, intervals = shipped.calibration.offsets, shipped.calibration.intervals
+    return Knowledge(measured._replace(offsets=offsets, intervals=intervals))
 
 
 def _measurements(runs: Sequence[TrainingRun], machine: Machine) -> list[Measurement]:

@@ -13,7 +13,10 @@ from planner.hardware.profile import ClassRate, MeasuredRates, TrainingRun, Upda
 from planner.profiler.profile_file import clear_profile, rates_document, read_profile, write_document
 
 RATES = MeasuredRates(
-    {"mm": ClassRate(1e11, 1e10), "ew": ClassRate(None, 2e10)}, {"sgd": UpdateRate(1e-9, 1e-5)}, 6e-6, 2e-10
+    {"mm": ClassRate(1e11, 1e10), "conv": ClassRate(1e11, 1e10), "ew": ClassRate(None, 2e10)},
+    {"sgd": UpdateRate(1e-9, 1e-5)},
+    6e-6,
+    2e-10,
 )
 RUN = TrainingRun("resnet18", "cpu", "fp32", "sgd", 8, 0.9, 0.88, 0.95, 12, "2026-11-30T22:00:00+00:00")
 

@@ -13,6 +13,7 @@ from planner.hardware.cpus import cpu
 from planner.hardware.machine import Machine, cpu_machine
 from planner.hardware.presets import machine_from_spec
 from planner.hardware.profile import ClassRate, MeasuredRates, Profile, TrainingRun, UpdateRate
+from planner.throughput.estimate import StepEstimate
 from planner.throughput.evidence import shipped_knowledge
 from planner.throughput.kernels import kind_of
 from planner.throughput.measured import knowledge_with_profile, workload_of
@@ -184,14 +185,43 @@ def test_a_run_corrects_surroundings_too() -> None:
     assert predicted < step_s(asked, profile(rates, run("resnet18", 1.3 * predicted))) < 1.3 * predicted
 
 
+def _estimate(asked: Experiment, known: Profile) -> StepEstimate:
+    return StepModel(asked, knowledge_with_profile(shipped_knowledge(), known, HERE, asked)).estimate(HERE)
+
+
+def _doubt(estimate: StepEstimate) -> tuple[str, float, float]:
+    time = estimate.step_time_s
+    assert time is not None
+    return estimate.evidence, round(time.p10 / time.p50, 9), round(time.p90 / time.p50, 9)
+
+
 def test_products_alone_leave_the_evidence_as_it_was() -> None:
     """As numpy gives them: what else there is keeps its share of what products reach."""
     alone = MeasuredRates({"mm": ClassRate(20e9, 1e10)}, {})
     asked = experiment()
-    estimate = StepModel(asked, knowledge_with_profile(shipped_knowledge(), profile(alone), HERE, asked)).estimate(HERE)
-    assert estimate.evidence != "measured_here"
+    assert _doubt(_estimate(asked, profile(alone))) == _doubt(StepModel(asked).estimate(HERE))
     slower = MeasuredRates({"mm": ClassRate(10e9, 1e10)}, {})
     assert step_s(asked, profile(slower)) > 1.5 * step_s(asked, profile(alone))
+
+
+def test_copying_alone_changes_nothing() -> None:
+    """As Python without numpy measures it: no estimate of this machine is worse for it."""
+    copied = MeasuredRates({"copy": ClassRate(None, 1e9)}, {})
+    asked = experiment()
+    assert _estimate(asked, profile(copied)) == StepModel(asked).estimate(HERE)
+    assert not profile(copied).words.startswith("rates of the CPU")
+    assert profile().words.startswith("rates of the CPU")
+
+
+@pytest.mark.parametrize("rates", [None, MeasuredRates({"copy": ClassRate(None, 1e9)}, {})])
+def test_a_run_settles_its_model_without_rates_too(rates: MeasuredRates | None) -> None:
+    asked = experiment()
+    plain = StepModel(asked).estimate(HERE).step_time_s
+    assert plain is not None
+    settled = _estimate(asked, profile(rates, run("resnet18", 1.5 * plain.p50)))
+    assert settled.evidence == "measured_here"
+    assert settled.step_time_s is not None
+    assert 1.2 * plain.p50 < settled.step_time_s.p50 < 1.5 * plain.p50
 
 
 def test_runs_on_a_gpu_move_its_own_and_like_estimates() -> None:
