@@ -3,6 +3,7 @@
 Where the experiment does not fit, the levers that make it fit come first, the cheapest in time first of all.
 """
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -18,6 +19,8 @@ from planner.throughput.step import StepModel
 
 ADAPTER_RANK = 16
 EIGHT_BIT_INSTEAD_OF = ("adam", "adamw", "lamb")
+
+_LEAST_SAVING = 1e-3
 
 
 class Lever(NamedTuple):
@@ -37,22 +40,25 @@ class Lever(NamedTuple):
 
 
 def levers(experiment: Experiment, machine: Machine, knowledge: Knowledge | None = None) -> list[Lever]:
-    """Every lever that applies and changes something, those that fit first, the fastest of them first."""
+    """Every lever that makes a run faster, smaller or fit at all: those that fit first, the fastest of them first."""
     base = StepModel(experiment, knowledge).estimate(machine)
     found = []
-    for name, note, changed in _changes(experiment, machine, base):
+    for name, note, changed in _changes(experiment, machine, base, knowledge):
         if lacking_software(changed, machine.accelerator):
             continue
         estimate = StepModel(changed, knowledge).estimate(machine)
         lever = Lever(name, note, changed, estimate, _time_factor(base, estimate), _memory_factor(base, estimate))
-        if _changes_something(lever):
+        if _helps(lever):
             found.append(lever)
     return sorted(found, key=lambda lever: (not lever.fits, -_rate(lever.estimate)))
 
 
-def _changes(experiment: Experiment, machine: Machine, base: StepEstimate) -> Iterator[tuple[str, str, Experiment]]:
+def _changes(
+    experiment: Experiment, machine: Machine, base: StepEstimate, knowledge: Knowledge | None
+) -> Iterator[tuple[str, str, Experiment]]:
     """Levers that apply: (name, what to know about it, the changed experiment)."""
     yield from _memory_levers(experiment, machine, base)
+    yield from _larger_batch(experiment, machine, base, knowledge)
     yield from _speed_levers(experiment)
 
 
@@ -133,6 +139,31 @@ _ZERO_NOTES = {
 }
 
 
+def _larger_batch(
+    experiment: Experiment, machine: Machine, base: StepEstimate, knowledge: Knowledge | None
+) -> Iterator[tuple[str, str, Experiment]]:
+    """The batch per GPU, of those two or three times a power of two as large, that trains the most samples a second.
+
+    A step has at most the samples that the model is known to learn from. None where the global batch was asked for:
+    it then decides, and what fits of it is taken.
+    """
+    if not base.fits or experiment.global_batch_size is not None:
+        return
+    best, best_step, factor = experiment, base, 2.0
+    useful = experiment.workload.max_global_batch_size
+    while factor * base.global_batch_size <= useful:
+        changed = experiment._replace(batch_size_per_gpu=round(base.batch_size_per_gpu * factor))
+        step = StepModel(changed, knowledge).estimate(machine)
+        if not step.fits or step.global_batch_size > useful:
+            break
+        if _rate(step) > _rate(best_step):
+            best, best_step = changed, step
+        factor *= 1.5 if math.log2(factor).is_integer() else 4 / 3
+    if best_step is not base:
+        note = f"{best_step.global_batch_size:,} samples a step instead of {base.global_batch_size:,}"
+        yield f"batch {best.batch_size_per_gpu}", note, best
+
+
 def _speed_levers(experiment: Experiment) -> Iterator[tuple[str, str, Experiment]]:
     if experiment.precision in ("fp32", "tf32", "fp32-strict"):
         yield "amp", "autocast with fp32 master weights", experiment._replace(precision="amp")
@@ -160,7 +191,9 @@ def _memory_factor(base: StepEstimate, changed: StepEstimate) -> float | None:
     return after / before if before and after else None
 
 
-def _changes_something(lever: Lever) -> bool:
-    """False for a change that leaves both time and memory as they are (channels_last on a tuned run, for example)."""
+def _helps(lever: Lever) -> bool:
+    """False for what saves neither time nor memory (channels_last on a tuned run, tuned on a compiled one)."""
+    if lever.fits and lever.time_factor is None:
+        return True
     factors = (lever.time_factor, lever.memory_factor)
-    return any(factor is None or abs(factor - 1.0) > 1e-3 for factor in factors)
+    return any(factor is not None and factor < 1 - _LEAST_SAVING for factor in factors)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from planner.experiment.resolve import ExperimentRequest, resolve_experiment
+from planner.hardware.presets import machine_from_spec
 from planner.throughput.levers import levers
+from planner.throughput.step import StepModel
 from planner.workloads.workload import Workload
 from tests.throughput.examples import A100, NVSWITCH, RTX3090, convolutional, experiment, machine
 from tests.throughput.test_model_parallel import transformer
@@ -95,3 +98,34 @@ def test_no_lever_takes_a_library_that_the_machine_cannot_run() -> None:
         on_cuda, on_mps = ({lever.name for lever in levers(asked, machine(device))} for device in (A100, apple))
         assert on_cuda & {"8-bit optimizer", "4-bit weights"}
         assert not on_mps & {"8-bit optimizer", "4-bit weights"}
+
+
+def test_a_larger_batch_is_a_lever_where_it_trains_more_samples_a_second() -> None:
+    """Of GPT-2 on eight H100 with --compile it is the largest saving, and was none of the levers."""
+    asked = resolve_experiment(ExperimentRequest("gpt2", tokens=1e10, precision="bf16", compiled=True))
+    eight = machine_from_spec("eight", "H100-SXM", 8)
+    first = levers(asked, eight)[0]
+    base = StepModel(asked).estimate(eight)
+    assert first.name == "batch 48"
+    assert (base.batch_size_per_gpu, first.experiment.batch_size_per_gpu) == (8, 48)
+    assert first.time_factor is not None
+    assert first.time_factor < 0.8
+    assert "384 samples a step instead of 64" in first.note
+    fixed = levers(asked._replace(global_batch_size=512), eight)
+    assert not any(lever.name.startswith("batch") for lever in fixed), "a step's samples were asked for"
+
+
+def test_no_batch_is_larger_than_the_model_is_known_to_learn_from() -> None:
+    asked = resolve_experiment(ExperimentRequest("resnet50", epochs=90))
+    for count in (1, 8):
+        for lever in levers(asked, machine_from_spec("some", "H100-SXM", count)):
+            assert lever.estimate.global_batch_size <= asked.workload.max_global_batch_size
+
+
+def test_what_saves_neither_time_nor_memory_is_no_lever() -> None:
+    """With --compile on an H100 'tuned' was listed at 1.89 times the time."""
+    asked = resolve_experiment(ExperimentRequest("gpt2", tokens=1e10, precision="bf16", compiled=True))
+    found = levers(asked, machine_from_spec("one", "H100-SXM", 1))
+    assert "tuned" not in {lever.name for lever in found}
+    for lever in found:
+        assert min(lever.time_factor or 2, lever.memory_factor or 2) < 1
