@@ -59,6 +59,11 @@ def run(arguments: argparse.Namespace) -> int:
     path = _path()
     if arguments.quick and arguments.sustained:
         raise InputError("--quick and --sustained contradict each other")
+    if arguments.words[:1] in (["show"], ["clear"]) and len(arguments.words) > 1:
+        word, *more = arguments.words
+        raise InputError(
+            f"profile {word} takes nothing more, not {' '.join(more)!r}; name a command {word} by its path"
+        )
     if arguments.words == ["show"]:
         return _show(path, arguments.output)
     if arguments.words == ["clear"]:

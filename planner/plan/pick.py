@@ -10,6 +10,7 @@ from planner.plan.candidates import Candidate, Tariff
 from planner.plan.config import OWN_PLACES, THIS_MACHINE, folded_name
 from planner.plan.plan import Estimate
 from planner.plan.planning import Answer, numbered
+from planner.plan.recommend import why_none
 from planner.plan.search import Row
 from pricing.offer import Offer
 
@@ -62,12 +63,13 @@ def pick(
     if rank is not None:
         by_rank = {shown: index for index, shown in numbered(rows, answer.best, by_machine=by_machine).items()}
         if rank not in by_rank:
-            raise InputError(f"--row must be a rank from 1 to {len(by_rank):,}, not {rank}")
+            raise InputError(f"--row must be a row's number from 1 to {len(by_rank):,}, not {rank}")
         return _ranked(answer, by_rank[rank])
     if not rows:
         raise NothingFitsError("nothing fits or is left to rank; gpuplanner estimate says why")
     if answer.best is None:
-        raise NothingFitsError("no row may be recommended: say which one with --on or --row")
+        why = why_none(rows, answer.competition.limits, answer.competition.named)
+        raise NothingFitsError(f"{why} gpuplanner estimate shows the rows: say which one with --on or --row")
     return _ranked(answer, answer.best)
 
 

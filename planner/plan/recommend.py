@@ -31,6 +31,9 @@ class Named(NamedTuple):
     regions: bool = False
 
 
+NOTHING_NAMED = Named(frozenset(), None, government=False)
+
+
 def recommend(rows: Sequence[Row], limits: Limits, named: Named) -> int | None:
     """The index of the recommended row, or None when no row may be recommended."""
     order: Iterable[int] = range(len(rows))
@@ -108,7 +111,7 @@ def _hindrance(row: Row, named: Named) -> str:
     """Why the row may not be recommended, as a count would be followed by it; "" where it may."""
     candidate = row.setting.candidate
     if named.selection is not None and not named.selection.matches(candidate.machine):
-        return "not named by --gpus"
+        return "at hand, but not named by --gpus" if candidate.is_this_machine else "not named by --gpus"
     if candidate.machine.accelerator.stack not in ORDINARY_STACKS and not _is_called_by_name(candidate.machine, named):
         return "need the code ported"
     offer = row.offer

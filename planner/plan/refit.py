@@ -70,9 +70,8 @@ def refits(
 
 def refit_sentence(experiment: Experiment, refit: Refit, money: MoneyFormat) -> str:
     """'with --zero 3 --grad-ckpt it takes 18h24 for $727 on aws p5.48xlarge (8x H100 ...) in us-east-2, spot'."""
-    flags = flags_of(experiment, refit.experiment)
-    if refit.num_nodes is not None:
-        flags = f"--num-nodes {refit.num_nodes} {flags}"
+    nodes = "" if refit.num_nodes is None else f"--num-nodes {refit.num_nodes}"
+    flags = " ".join(filter(None, (nodes, flags_of(experiment, refit.experiment))))
     note = f" ({refit.note})" if refit.note else ""
     row = refit.row
     cost = f"{at_most_words(row)}{money(row.cost_usd)}"

@@ -153,8 +153,8 @@ def test_it_reads(run: Run, output: str) -> None:
         (("--on", "RTX 9999"), "unknown accelerator"),
         (("--on", "aws:p99.xlarge"), "'aws:p99.xlarge' is known here"),
         (("--on", "aws:p4d.24xlarge:rent"), "unknown purchase option 'rent'"),
-        (("--row", "0"), "--row must be a rank"),
-        (("--row", "1000000"), "--row must be a rank"),
+        (("--row", "0"), "--row must be a row's number from 1 to"),
+        (("--row", "1000000"), "--row must be a row's number from 1 to"),
         (("--row", "1", "--on", "T4"), "contradict each other"),
     ],
 )
@@ -169,6 +169,13 @@ def test_nothing_left_to_explain_is_exit_3(run: Run) -> None:
     result = run(*RESNET, "--where", "cluster", "--gpus", "GTX 970:1")
     assert result.code == 3
     assert "nothing fits or is left to rank" in result.err
+
+
+def test_limits_that_nothing_meets_are_named(run: Run) -> None:
+    result = run(*RESNET, "--deadline", "1h", "--budget", "1")
+    assert result.code == 3
+    assert "Nothing meets the limits with a probability of 90%" in result.err
+    assert "say which one with --on or --row" in result.err
 
 
 def test_a_row_of_the_table_is_the_row_that_is_explained(run: Run) -> None:

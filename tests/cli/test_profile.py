@@ -123,6 +123,7 @@ def test_a_profile_that_was_stopped_before_anything_was_measured_is_called_empty
     ("arguments", "words"),
     [
         (("--max-seconds", "5", "--"), "no command follows --: gpuplanner profile -- python train.py"),
+        (("show", "extra"), "profile show takes nothing more, not 'extra'"),
         (("show",), "nothing was measured on this machine yet: gpuplanner profile --quick"),
         (("--quick", "--sustained"), "--quick and --sustained contradict each other"),
         (("--python", "/no/such/python"), "there is no interpreter '/no/such/python' (--python)"),

@@ -224,6 +224,14 @@ def test_reasons_are_of_as_many_machines_as_have_them(world: World) -> None:
     assert not any(reason.startswith("0 ") for reason in said.split(", "))
 
 
+def test_this_machine_is_called_so_where_gpus_does_not_name_it(world: World) -> None:
+    question = Question(where=("workstation", "cloud"), gpus="RTX4090:1")
+    answered = answer(RESNET, question, world, NOW)
+    here = [row for row in answered.ranking.rows if row.setting.candidate.is_this_machine]
+    assert why_none(here, Limits(), answered.competition.named).startswith("Nothing that --gpus names can be ranked")
+    assert why_not_before(here, len(here), answered.competition.named) == "1 at hand, but not named by --gpus"
+
+
 @pytest.mark.parametrize(("gpus", "ported"), [("80GB+:8", False), ("TPUv5p:8", True)])
 def test_a_range_of_memory_asks_for_no_other_code(world: World, gpus: str, ported: bool) -> None:
     best = _best(answer(RESNET, Question(gpus=gpus), world, NOW))

@@ -53,6 +53,9 @@ def test_two_flags_and_more_nodes_are_found_where_one_is_too_few(world: World) -
     same = next(way for way in ways if not way.note)
     assert (same.num_nodes, same.experiment.zero_stage, same.experiment.grad_checkpointing) == (4, 3, True)
     assert "with --num-nodes 4 --grad-ckpt --zero 3 it takes " in refit_sentence(experiment, same, format_money)
+    written_out = _asked(world, H100, model="llama-3-70b", tokens=1e9, zero_stage=3, grad_checkpointing=True)
+    alone = next(way for way in written_out[2] if not way.note)
+    assert refit_sentence(written_out[0], alone, format_money).startswith("with --num-nodes 4 it takes ")
     fixed = _asked(world, H100._replace(num_nodes=64), model="llama-3-70b", tokens=1e9)[2]
     assert all(way.num_nodes is None and way.row.setting.candidate.machine.num_nodes == 64 for way in fixed)
     assert any(not way.note for way in fixed)
