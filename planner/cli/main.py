@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from itertools import takewhile
 
 from planner.cli.commands import COMMANDS, build_parser
 from planner.errors import InputError, PlannerError, UnknownNameError, near_misses
@@ -79,6 +80,20 @@ def _check_the_clock() -> None:
             f"the time zone {os.environ.get('TZ', 'of this system')} is a day or more off UTC: set TZ to one such as "
             "Europe/Berlin"
         )
+    _take_utc_for_an_unknown_zone()
+
+
+def _take_utc_for_an_unknown_zone() -> None:
+    """Of a zone it does not know ('Mars/Phobos'), the C library keeps UTC and calls it by the name's first letters."""
+    said = os.environ.get("TZ", "").removeprefix(":")
+    letters = "".join(takewhile(str.isalpha, said))
+    is_a_name = letters and (said == letters or said.startswith(f"{letters}/"))
+    if not is_a_name or letters in ("UTC", "GMT") or time.timezone or time.tzname != (letters, letters):
+        return
+    _complain(f"the time zone {said} is not known on this system: clock times are UTC")
+    os.environ["TZ"] = "UTC"
+    if hasattr(time, "tzset"):  # not on Windows
+        time.tzset()
 
 
 def _write_what_the_terminal_can() -> None:

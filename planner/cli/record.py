@@ -5,14 +5,24 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
 from planner.errors import InputError
-from planner.plan.ledger import Entry, add_outcome, find_entry, outcome_now, read_ledger, record_plan
+from planner.plan.ledger import (
+    Entry,
+    ForecastRow,
+    Outcome,
+    add_outcome,
+    find_entry,
+    outcome_now,
+    read_ledger,
+    record_plan,
+)
 from planner.plan.plan import Plan
 from planner.profiler.this_machine import ledger_path
-from planner.units import format_rate, parse_duration
+from planner.units import Interval, format_duration, format_money, format_rate, parse_duration
 from planner.values import not_negative, positive, usd, whole
 
 _EPILOG = """\
@@ -57,9 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
         sys.stdout.write("\n")
     else:
-        forecast = entry.row.samples_per_s
-        told = "" if samples_per_s is None else f": {format_rate(samples_per_s)} samples/s, forecast {_words(forecast)}"
-        sys.stdout.write(f"forecast {entry.forecast_id}, {entry.row.words}{told}\n")
+        told = "; ".join(_against_forecast(outcome, entry.row))
+        sys.stdout.write(f"forecast {entry.forecast_id}, {entry.row.words}: {told}\n")
     return 0
 
 
@@ -127,6 +136,18 @@ def _likely(samples_per_s: float, forecast: tuple[float, float, float]) -> bool:
     return low**2 / middle <= samples_per_s <= high**2 / middle
 
 
-def _words(forecast: tuple[float, float, float]) -> str:
-    low, middle, high = (format_rate(value) for value in forecast)
-    return f"{middle} ({low} to {high})"
+def _against_forecast(outcome: Outcome, row: ForecastRow) -> Iterator[str]:
+    """What was told, each beside what had been forecast of it: '804 samples/s, forecast 790 (702 to 880)'."""
+    told: tuple[tuple[float | None, Interval | None, Callable[[float], str], str], ...] = (
+        (outcome.samples_per_s, row.samples_per_s, format_rate, " samples/s"),
+        (outcome.time_s, row.time_s, format_duration, ""),
+        (outcome.cost_usd, row.cost_usd, format_money, ""),
+    )
+    for actual, forecast, show, unit in told:
+        if actual is None:
+            continue
+        if forecast is None:
+            yield f"{show(actual)}{unit}, of which there was no forecast"
+            continue
+        low, middle, high = map(show, forecast)
+        yield f"{show(actual)}{unit}, forecast {middle} ({low} to {high})"

@@ -253,3 +253,22 @@ def test_a_zone_that_no_clock_can_show(run: Run, monkeypatch: pytest.MonkeyPatch
     time.tzset()
     assert result.code == 2
     assert f"the time zone {zone} is a day or more off UTC" in result.err
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of a running program is set on POSIX only")
+@pytest.mark.parametrize(
+    ("zone", "known"),
+    [("Mars/Phobos", False), ("Mars", False), ("UTC", True), ("CET-1CEST", True), ("", True)],
+)
+def test_an_unknown_zone_is_utc_and_called_so(
+    run: Run, monkeypatch: pytest.MonkeyPatch, zone: str, known: bool
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setenv("TZ", zone)
+        time.tzset()
+        result = run(*RESNET)
+    time.tzset()
+    assert result.code == 0
+    assert (f"the time zone {zone} is not known on this system: clock times are UTC" in result.err) is not known
+    assert "Mars" not in result.out
+    assert known or " UTC" in result.out

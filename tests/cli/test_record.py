@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from planner.cli.record import _against_forecast
+from planner.plan.ledger import ForecastRow, Outcome
+from planner.units import Interval, format_duration
 from tests.cli.conftest import Run
 
 ASK = ("estimate", "-m", "resnet50", "-e", "1", "--gpus", "A100", "-n", "3", "--offline")
@@ -36,6 +39,23 @@ def test_what_happened_is_held_against_the_forecast(run: Run, forecast: str) -> 
     (score, _) = run("ledger", "-o", "json").record["scores"]
     assert score["quantity"] == "samples_per_s"
     assert score["median_error"] == pytest.approx(0.1)
+
+
+def test_time_and_cost_are_shown_beside_what_was_forecast(run: Run, forecast: str) -> None:
+    entry = next(row for row in run("ledger", "-o", "json").record["entries"] if not row["is_this_machine"])
+    time_s, cost = entry["time_s"], entry["cost_usd"]
+    told = run("record", "--on", str(entry["rank"]), "--time", "31h", "--cost", "12.4").out
+    of_time = f"31h00, forecast {format_duration(time_s['p50'])} ("
+    of_cost = f"$12.40, forecast ${cost['p50']:.2f} (${cost['p10']:.2f} to ${cost['p90']:.2f})"
+    assert told.startswith(f"forecast 1, {entry['words']}: {of_time}")
+    assert told.endswith(f"; {of_cost}\n")
+
+
+def test_what_had_no_forecast_says_so() -> None:
+    row = ForecastRow(1, False, "lab", "T4", 1, 1, 8, 1, Interval(1, 2, 3), Interval(60, 120, 180), None, None)
+    outcome = Outcome(2.0, None, 3.5, "", "said")
+    told = list(_against_forecast(outcome, row))
+    assert told == ["2.0 samples/s, forecast 2.0 (1.0 to 3.0)", "$3.50, of which there was no forecast"]
 
 
 def test_a_rate_far_outside_the_forecast_is_kept_and_warned_of(run: Run, forecast: str) -> None:
