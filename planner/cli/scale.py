@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -14,14 +13,15 @@ from planner.cli.opened_world import opened_world
 from planner.cli.options import add_plan_arguments, experiment_request, question
 from planner.cli.plan_json import SCHEMA_VERSION, experiment_record
 from planner.cli.table import Column, markdown, render, styled, terminal_width, use_color, wrapped
-from planner.errors import InputError, NothingFitsError
+from planner.errors import InputError, NothingFitsError, UnknownNameError
 from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import describe, resolve_experiment
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.interconnect import Network, network
 from planner.hardware.machine import Machine
-from planner.hardware.selection import resolve_count
-from planner.plan.candidates import Candidate, Tariff
+from planner.hardware.selection import parse_selection, resolve_count
+from planner.plan.candidates import Tariff
+from planner.plan.competition import Competition
 from planner.plan.extras import tariffs
 from planner.plan.hint import fitting_flags
 from planner.plan.planning import answer
@@ -31,8 +31,8 @@ from planner.plan.scaling import (
     Scale,
     Scan,
     counts,
-    hosts_of,
     machine_of,
+    machines_with,
     scan,
     separate,
     with_kept_batch,
@@ -45,14 +45,16 @@ from planner.units import UNKNOWN, format_duration, format_rate
 
 DEFAULT_PER_NODE = 8
 MOST_PER_NODE = 64
+CREDITED = "c"
+"""Marks a cost after the user's credit, as the ranking's table does."""
 
 _MEETS = "meets"
 _COLUMNS = (
-    Column("GPUs", "right"), Column("batch/GPU", "right"), Column("accum.", "right", drop=2),
-    Column("global", "right", drop=1), Column("samples/s", "right"), Column("time", "right"),
-    Column("speed-up", "right"), Column("eff.", "right"), Column("each adds", "right"),
-    Column("comm.", "right", drop=4), Column("binds", drop=3), Column("machine", width=26, least=12, drop=5),
-    Column("buy", drop=6), Column("cost", "right"), Column(_MEETS, "right"),
+    Column("GPUs", "right"), Column("batch/GPU", "right", drop=1), Column("accum.", "right", drop=5),
+    Column("global", "right", drop=4), Column("samples/s", "right"), Column("time", "right"),
+    Column("speed-up", "right", drop=3), Column("eff.", "right"), Column("each adds", "right"),
+    Column("comm.", "right", drop=7), Column("binds", drop=6), Column("machine", width=26, least=12, drop=2),
+    Column("buy", drop=2), Column("cost", "right"), Column(_MEETS, "right"),
 )  # fmt: skip
 
 
@@ -90,12 +92,13 @@ def run(arguments: argparse.Namespace) -> int:
     asked = question(arguments, now)._replace(gpus=device.key, num_nodes=None)
     world = opened_world(arguments)
     answered = answer(experiment, asked, world, now)
-    market = _market(experiment, answered.competition.candidates, device, said, world)
+    market = _market(experiment, answered.competition, device, said, world)
     sizes = counts(per_node, nodes)
     limits = answered.competition.limits
     found = scan(experiment, market, sizes, limits, now, answered.competition.knowledge)
     between, of = market.between(per_node)
     notes = sentences(found, arguments.batch, limits, currency)
+    notes += _credit_sentences(found, answered.competition, currency)
     if nodes > 1:
         notes.append(_network_sentence(between, of))
     if found.knee is None:
@@ -116,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _market(
-    experiment: Experiment, candidates: Sequence[Candidate], device: Accelerator, said: Network | None, world: World
+    experiment: Experiment, competition: Competition, device: Accelerator, said: Network | None, world: World
 ) -> Market:
     """Where the sizes can be had, with the bills of several nodes."""
     interruptions = world.catalog.interruptions()
@@ -124,15 +127,18 @@ def _market(
     def tariff(provider: str, nodes: int) -> Tariff:
         return tariffs(experiment, interruptions, nodes, world.config)(provider)
 
-    hosts, networked = hosts_of(candidates, device.key), hosts_of(candidates, device.key, networked=True)
-    return Market(device, hosts, networked, said, tariff)
+    return Market(device, machines_with(competition.candidates, device.key), said, tariff, competition.named)
 
 
 def _device(text: str | None) -> tuple[Accelerator, int]:
     """The GPU and how many a node has at most. Raises InputError."""
     if text is None:
         raise InputError("say which GPUs, and how many at most: --gpus H100:8 (with --num-nodes for several nodes)")
-    resolution, count = resolve_count(text)
+    try:
+        resolution, count = resolve_count(text)
+    except UnknownNameError:
+        parse_selection(text)  # what reads as nothing at all is said as it is everywhere
+        raise InputError(f"scale counts the GPUs of one kind: name it, such as --gpus H100:8, not {text!r}") from None
     per_node = count if count > 1 else DEFAULT_PER_NODE
     if per_node > MOST_PER_NODE:
         raise InputError(f"a node has at most {MOST_PER_NODE} GPUs here, not {per_node}; say --num-nodes for more")
@@ -194,7 +200,7 @@ def _lines(
 
 def sentences(found: Scan, batch: str, limits: Limits, currency: Currency) -> list[str]:
     """The fewest that meet the limits, where it stops paying, what was held, and separate experiments instead."""
-    how = "the global batch is kept" if batch == "kept" else "the global batch grows with the GPUs while it is useful"
+    how = _kept_words(found) if batch == "kept" else "the global batch grows with the GPUs while it is useful"
     knee = found.knee
     if knee is None:
         return [f"It fits on none of them; {how}."]
@@ -216,10 +222,18 @@ def sentences(found: Scan, batch: str, limits: Limits, currency: Currency) -> li
         )
     if any(row.usd is not None for row in found.rows):
         text.append(
-            "Each size is the whole run on the cheapest machine with so many of them, billed as gpuplanner estimate "
-            "bills it; where nobody has one, on their share of a larger one, without a cost."
+            "Each size is the whole run on the machine with so many of them that gpuplanner estimate would recommend, "
+            "at its bill; where nobody has one (–), on their share of a larger one, without a cost."
         )
     return text
+
+
+def _kept_words(found: Scan) -> str:
+    """That the global batch is kept, and where the GPUs do not divide it."""
+    sizes = sorted({row.global_batch_size for row in found.rows})
+    if len(sizes) == 1:
+        return "the global batch is kept"
+    return f"the global batch is kept, as near to it as the GPUs divide it ({sizes[0]:,} to {sizes[-1]:,})"
 
 
 def _limits_sentence(found: Scan, limits: Limits, currency: Currency) -> str:
@@ -227,17 +241,42 @@ def _limits_sentence(found: Scan, limits: Limits, currency: Currency) -> str:
     asked = f"asked for {limits.confidence:.0%}"
     fewest = found.fewest
     if fewest is None:
-        nearest = max(found.rows, key=lambda row: row.p_meets or 0.0)
-        return f"None of them meets the limits: {_size(nearest)} comes nearest ({nearest.p_meets or 0:.0%}, {asked})."
+        return _nearest_sentence(found, asked)
     text = f"{_meeting(fewest, currency)} is the fewest that meets the limits ({fewest.p_meets:.0%}, {asked})"
     meeting = [row for row in found.rows if (row.p_meets or 0.0) >= limits.confidence and row.usd is not None]
     cheapest = min(meeting, key=lambda row: row.usd or 0.0, default=fewest)
     return f"{text}." if cheapest is fewest else f"{text}; {_meeting(cheapest, currency)} is the cheapest."
 
 
+def _nearest_sentence(found: Scan, asked: str) -> str:
+    """Which of the sizes that somebody has comes nearest to the limits."""
+    had = [row for row in found.rows if row.machine is not None] or found.rows
+    nearest = max(had, key=lambda row: row.p_meets or 0.0)
+    if nearest.p_meets is None:
+        return "Whether one of them meets the limits is not known: no cost of any is."
+    return f"None of them meets the limits: {_size(nearest)} comes nearest ({nearest.p_meets:.1%}, {asked})."
+
+
+def _credit_sentences(found: Scan, competition: Competition, currency: Currency) -> list[str]:
+    """Whose credit the rows with a mark use up."""
+    if not any(row.credit_usd for row in found.rows):
+        return []
+    credits_usd = {
+        candidate.provider: candidate.tariff.credit_usd
+        for candidate in competition.candidates
+        if candidate.tariff.credit_usd
+    }
+    given = ", ".join(f"{currency.show(usd)} at {provider}" for provider, usd in credits_usd.items())
+    return [f"{CREDITED}: what is left to pay after your credit of {given}."]
+
+
 def _meeting(row: Scale, currency: Currency) -> str:
-    cost = "" if row.usd is None else f", {currency.show(row.usd)}"
+    cost = "" if row.usd is None else f", {_cost(row, currency)}"
     return f"{_size(row)} ({format_duration(_seconds(row))}{cost})"
+
+
+def _cost(row: Scale, currency: Currency) -> str:
+    return currency.show(row.usd) + (CREDITED if row.credit_usd else "")
 
 
 def _seconds(row: Scale) -> float | None:
@@ -257,7 +296,7 @@ def _cells(row: Scale, currency: Currency) -> list[str]:
         format_rate(row.samples_per_s.p50), format_duration(_seconds(row)), f"{efficiency * row.devices:.2f}",
         f"{efficiency:.0%}", UNKNOWN if row.added is None else f"{row.added:.0%}",
         f"{row.communication_share or 0:.0%}", BINDS_WORDS.get(row.bound_by or "", row.bound_by or UNKNOWN),
-        row.machine or UNKNOWN, BUY_WORDS.get(row.purchase or "", UNKNOWN), currency.show(row.usd),
+        row.machine or UNKNOWN, BUY_WORDS.get(row.purchase or "", UNKNOWN), _cost(row, currency),
         UNKNOWN if row.p_meets is None else f"{row.p_meets:.0%}",
     ]  # fmt: skip
 

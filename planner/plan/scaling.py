@@ -1,10 +1,10 @@
 """How many GPUs: one experiment on one to many of them, where that stops paying, and separate experiments instead.
 
-Each size runs on the machine that has as many of the GPUs and on which the run is the cheapest, with that machine's
-host, links and bill, so that its row is what ``estimate`` and ``explain`` say of it.
+Each size runs on the machine with as many of the GPUs that ``estimate`` would recommend, with that machine's host,
+links and bill, so that its row is what ``estimate`` and ``explain`` say of it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -14,7 +14,9 @@ from planner.hardware.interconnect import Network, default_link
 from planner.hardware.machine import Machine
 from planner.plan.candidates import Candidate, Tariff
 from planner.plan.probability import p_both
-from planner.plan.search import Limits
+from planner.plan.recommend import NOTHING_NAMED, Named, doubt_of, recommend, recommendable
+from planner.plan.search import Limits, Refusal, rank
+from planner.plan.tail import is_sound
 from planner.plan.whole_run import WholeRun, whole_run
 from planner.throughput.estimate import StepEstimate
 from planner.throughput.evidence import Knowledge
@@ -31,7 +33,8 @@ class Scale(NamedTuple):
 
     ``efficiency`` is its speed-up over the least that fits, for each GPU; ``added`` the speed-up that each GPU since
     the row before has brought. ``machine`` and ``purchase`` name what it runs on; where nobody has such a machine they
-    are None, and so is ``cost_usd``. ``p_meets`` is None without limits.
+    are None, and so is ``cost_usd``, which is what is left to pay once ``credit_usd`` of a credit is used up.
+    ``p_meets`` is None without limits, and where a budget is given and the cost is not known.
     """
 
     num_gpus: int
@@ -48,6 +51,7 @@ class Scale(NamedTuple):
     machine: str | None = None
     purchase: str | None = None
     cost_usd: Interval | None = None
+    credit_usd: float = 0.0
     p_meets: float | None = None
     problem: str = ""
 
@@ -64,7 +68,8 @@ class Scale(NamedTuple):
 class Scan(NamedTuple):
     """Rows by number of GPUs. ``knee`` is the last before a further GPU adds less than ``WORTH_IT``; None for none.
 
-    ``fewest`` is the first row that meets the limits with the confidence asked for; None without limits, or for none.
+    ``fewest`` is the first row that meets the limits with the confidence asked for, of those that somebody has where
+    there are any; None without limits, or for none.
     """
 
     rows: tuple[Scale, ...]
@@ -90,65 +95,67 @@ def with_kept_batch(experiment: Experiment) -> Experiment:
     return experiment._replace(global_batch_size=kept_batch(experiment), batch_size_per_gpu=None, grad_accum_steps=None)
 
 
-class Host(NamedTuple):
-    """A machine that has the GPUs, and an offer for it; None for one that is owned."""
-
-    candidate: Candidate
-    offer: Offer | None
-
-    @property
-    def usd_per_hour(self) -> float:
-        return self.candidate.usd_per_hour(self.offer) or 0.0
-
-
 class Market(NamedTuple):
-    """Where sizes can be had: ``hosts`` of one node by how many GPUs it has, for each way to pay the cheapest.
+    """Where sizes can be had: ``machines`` of one node by how many GPUs they have, with all their offers.
 
     ``network`` is what the user says is between nodes; None takes that of the nodes. ``tariff`` of a provider and a
-    number of nodes is what a run pays there beside the nodes' hours.
+    number of nodes is what a run pays there beside the nodes' hours. ``named`` may be recommended for being named.
     """
 
     device: Accelerator
-    hosts: Mapping[int, Sequence[Host]]
-    networked: Mapping[int, Sequence[Host]]
+    machines: Mapping[int, Sequence[Candidate]]
     network: Network | None = None
     tariff: Callable[[str, int], Tariff] | None = None
+    named: Named = NOTHING_NAMED
 
-    def options(self, gpus: int, nodes: int) -> Iterator[Host]:
-        """Who has ``nodes`` nodes of ``gpus`` GPUs; where nobody has, their share of a larger node, without a price."""
-        hosts = self.hosts.get(gpus, ())
-        if nodes > 1 and self.network is None:
-            hosts = self.networked.get(gpus, ()) or hosts
-        for candidate, offer in hosts:
-            between = self.network or candidate.machine.network
-            machine = candidate.machine._replace(num_nodes=nodes, network=between)
-            tariff = candidate.tariff
-            if nodes > 1 and self.tariff is not None and candidate.provider is not None:
-                tariff = self.tariff(candidate.provider, nodes)
-            yield Host(candidate._replace(machine=machine, tariff=tariff), offer)
-        if not hosts:
-            yield Host(_nobodys(self._share(gpus, nodes)), None)
+    def options(self, gpus: int, nodes: int) -> list[Candidate]:
+        """Who has ``nodes`` nodes of ``gpus`` GPUs: of several nodes the one whose network is taken, where one is."""
+        found = self.machines.get(gpus, ())
+        if nodes == 1:
+            return list(found)
+        linked = self._linked(gpus)
+        return [self._several(candidate, nodes) for candidate in (found if linked is None else [linked])]
 
     def between(self, per_node: int) -> tuple[Network | None, str]:
         """The network of several nodes, and whose it is: "" where the user said it; None where none is known."""
-        linked = [] if self.network is not None else list(self.networked.get(per_node, ()))
-        if not linked:
-            return self.network, ""
-        machine = min(linked, key=lambda host: host.usd_per_hour).candidate.machine
-        return machine.network, machine.name
+        linked = self._linked(per_node)
+        return (self.network, "") if linked is None else (linked.machine.network, linked.machine.name)
 
-    def _share(self, gpus: int, nodes: int) -> Machine:
-        """``gpus`` of the accelerator, linked as they usually are, with their part of the host of a machine known."""
-        known = sorted(self.hosts, key=lambda count: (count < gpus, abs(count - gpus)))
-        host = self.hosts[known[0]][0].candidate.machine if known else None
+    def _linked(self, gpus: int) -> Candidate | None:
+        """The cheapest machine whose network is known; None where the user said one, or none is known."""
+        if self.network is not None:
+            return None
+        prices = (
+            (offer.usd_per_hour, index)
+            for index, candidate in enumerate(self.machines.get(gpus, ()))
+            if candidate.machine.network is not None and candidate.machine.network.bandwidth_bytes_per_s is not None
+            for offer in candidate.offers
+            if offer is not None and not doubt_of(offer, self.named)
+        )
+        cheapest = min(prices, default=None)
+        return None if cheapest is None else self.machines[gpus][cheapest[1]]
+
+    def _several(self, candidate: Candidate, nodes: int) -> Candidate:
+        machine = candidate.machine._replace(num_nodes=nodes, network=self.network or candidate.machine.network)
+        tariff = candidate.tariff
+        if self.tariff is not None and candidate.provider is not None:
+            tariff = self.tariff(candidate.provider, nodes)
+        return candidate._replace(machine=machine, tariff=tariff)
+
+    def nearest(self, gpus: int) -> int | None:
+        """The number of GPUs of the machines of which ``gpus`` are a share: the next larger, else the largest."""
+        return min(self.machines, key=lambda count: (count < gpus, abs(count - gpus)), default=None)
+
+    def share(self, gpus: int, nodes: int, whole: Machine | None) -> Machine:
+        """``gpus`` of the accelerator, linked as they usually are, with their part of the host of ``whole``."""
         machine = machine_of(self.device, gpus, nodes, self.network)
-        if host is None:
+        if whole is None:
             return machine
-        share = gpus / host.num_gpus
+        share = gpus / whole.num_gpus
         return machine._replace(
-            cpu=host.cpu,
-            vcpus=None if host.vcpus is None else host.vcpus * share,
-            ram_bytes=None if host.ram_bytes is None else host.ram_bytes * share,
+            cpu=whole.cpu,
+            vcpus=None if whole.vcpus is None else whole.vcpus * share,
+            ram_bytes=None if whole.ram_bytes is None else whole.ram_bytes * share,
         )
 
 
@@ -171,40 +178,80 @@ def scan(
     knowledge: Knowledge | None = None,
 ) -> Scan:
     """The experiment at every size, (GPUs per node, nodes)."""
-    model = StepModel(experiment, knowledge)
+    sizing = _Sizing(experiment, StepModel(experiment, knowledge), market, limits, now)
     rows: list[Scale] = []
     for gpus, nodes in sizes:
-        tried = [_tried(experiment, model, host, limits, now) for host in market.options(gpus, nodes)]
-        rows.append(_scale(min(tried, key=lambda one: one.merit(limits)), rows))
-    fewest = next((row for row in rows if row.p_meets is not None and row.p_meets >= limits.confidence), None)
+        rows.append(_scale(sizing.tried(gpus, nodes), rows))
+    had = [row for row in rows if row.machine is not None] or rows
+    fewest = next((row for row in had if row.p_meets is not None and row.p_meets >= limits.confidence), None)
     return Scan(tuple(rows), _knee(rows), fewest)
 
 
 class _Tried(NamedTuple):
     """A size on one of the machines that have it; ``run`` is None where it does not fit, or never ends."""
 
-    host: Host
+    candidate: Candidate
+    offer: Offer | None
     step: StepEstimate
     run: WholeRun | None
     p_meets: float | None
 
-    def merit(self, limits: Limits) -> tuple[bool, bool, float, float]:
-        """What meets the limits first, then by what it costs at most (P90), so that no rare interruption is ignored."""
-        cost = self.run.cost_usd if self.run is not None else None
-        misses = limits.given and (self.p_meets or 0.0) < limits.confidence
-        return self.run is None, misses, cost.p90 if cost is not None else 0.0, self.host.usd_per_hour
 
+class _Sizing(NamedTuple):
+    """What finds the machine of a size."""
 
-def _tried(experiment: Experiment, model: StepModel, host: Host, limits: Limits, now: datetime) -> _Tried:
-    step = model.estimate(host.candidate.machine)
-    run = whole_run(experiment, host.candidate, host.offer, step, now.date())
-    longest_s = (limits.deadline - now).total_seconds() if limits.deadline is not None else None
-    p_meets = None if run is None else p_both(run.time_s, longest_s, run.cost_usd, limits.budget_usd)
-    return _Tried(host, step, run, p_meets)
+    experiment: Experiment
+    model: StepModel
+    market: Market
+    limits: Limits
+    now: datetime
+
+    def tried(self, gpus: int, nodes: int) -> _Tried:
+        """On the machine to be recommended; where nobody has the size, on its share of a larger one, without a price.
+
+        The larger one is what runs the experiment at its own size: with offload a share of a small host is too little.
+        """
+        found = self._best(self.market.options(gpus, nodes))
+        if found is not None:
+            return found
+        count = self.market.nearest(gpus)
+        whole = None if count is None else self._best(self.market.options(count, 1))
+        candidate = _nobodys(self.market.share(gpus, nodes, None if whole is None else whole.candidate.machine))
+        return self._on(candidate, None, self.model.estimate(candidate.machine))
+
+    def _best(self, candidates: Sequence[Candidate]) -> _Tried | None:
+        """The recommended of the candidates; else the first in rank, rather with a sound price; None without any."""
+        ranking = rank(self.experiment, self.model, candidates, self.limits, self.now)
+        rows = ranking.rows
+        if not rows:
+            return self._largest(ranking.refusals)
+        best = recommend(rows, self.limits, self.market.named)
+        if best is None:
+            best = next(iter(recommendable(rows, self.market.named)), None)
+        if best is None:
+            best = next((index for index, row in enumerate(rows) if is_sound(row)), 0)
+        return self._on(rows[best].setting.candidate, rows[best].offer, rows[best].setting.step)
+
+    def _largest(self, refusals: Sequence[Refusal]) -> _Tried | None:
+        """The machine with the most memory of those that it does not fit; None where none was asked."""
+        asked = [(refusal.candidate, refusal.step) for refusal in refusals if refusal.step is not None]
+        if not asked:
+            return None
+        candidate, step = max(asked, key=lambda pair: pair[0].machine.ram_bytes or 0.0)
+        return _Tried(candidate, None, step, None, None)
+
+    def _on(self, candidate: Candidate, offer: Offer | None, step: StepEstimate) -> _Tried:
+        limits = self.limits
+        run = whole_run(self.experiment, candidate, offer, step, self.now.date())
+        if run is None or (limits.budget_usd is not None and run.cost_usd is None):
+            return _Tried(candidate, offer, step, run, None)
+        longest_s = (limits.deadline - self.now).total_seconds() if limits.deadline is not None else None
+        p_meets = p_both(run.time_s, longest_s, run.cost_usd, limits.budget_usd)
+        return _Tried(candidate, offer, step, run, p_meets)
 
 
 def _scale(tried: _Tried, before: Sequence[Scale]) -> Scale:
-    step, machine = tried.step, tried.host.candidate.machine
+    step, machine = tried.step, tried.candidate.machine
     gpus, nodes = int(machine.num_gpus), machine.num_nodes
     batch = (step.batch_size_per_gpu, step.grad_accum_steps, step.global_batch_size)
     if tried.run is None or step.samples_per_s is None or step.parts is None:
@@ -215,7 +262,7 @@ def _scale(tried: _Tried, before: Sequence[Scale]) -> Scale:
     first = fitting[0] if fitting else None
     one = rate / machine.devices if first is None or first.samples_per_s is None else _rate(first) / first.devices
     last = fitting[-1] if fitting else None
-    candidate = tried.host.candidate
+    candidate = tried.candidate
     is_had = bool(candidate.tariff.charges)
     return Scale(
         gpus,
@@ -228,8 +275,9 @@ def _scale(tried: _Tried, before: Sequence[Scale]) -> Scale:
         added=None if last is None else (rate - _rate(last)) / one / (machine.devices - last.devices),
         bound_by=step.bound_by,
         machine=_name(candidate) if is_had else None,
-        purchase=candidate.purchase(tried.host.offer) if is_had else None,
+        purchase=candidate.purchase(tried.offer) if is_had else None,
         cost_usd=tried.run.cost_usd,
+        credit_usd=tried.run.credit_usd,
         p_meets=tried.p_meets,
     )
 
@@ -268,26 +316,11 @@ def separate(rows: Sequence[Scale], most: Scale) -> Separate | None:
     return Separate(most.devices, single.time_s.p50, most.time_s.p50 * most.devices)
 
 
-def hosts_of(candidates: Iterable[Candidate], key: str, *, networked: bool = False) -> dict[int, list[Host]]:
-    """By how many of the accelerators they have: the cheapest machine for each way to pay, of those rented out; an
-    owned one where none is. ``networked``: only of known network."""
-    rented: dict[int, dict[str, Host]] = {}
-    owned: dict[int, Host] = {}
+def machines_with(candidates: Iterable[Candidate], key: str) -> dict[int, list[Candidate]]:
+    """The machines that can be had with the accelerators, by how many of them they have."""
+    found: dict[int, list[Candidate]] = {}
     for candidate in candidates:
         machine = candidate.machine
-        if machine.accelerator.key != key or machine.num_gpus < 1 or candidate.blocked or candidate.free_tier:
-            continue
-        if networked and (machine.network is None or machine.network.bandwidth_bytes_per_s is None):
-            continue
-        count = int(machine.num_gpus)
-        for offer in candidate.offers:
-            host = Host(candidate, offer)
-            if offer is None:
-                owned.setdefault(count, host)
-                continue
-            cheapest = rented.setdefault(count, {})
-            known = cheapest.get(offer.purchase)
-            if known is None or host.usd_per_hour < known.usd_per_hour:
-                cheapest[offer.purchase] = host
-    found = {count: list(by_purchase.values()) for count, by_purchase in rented.items()}
-    return {count: [host] for count, host in owned.items()} | found
+        if machine.accelerator.key == key and machine.num_gpus >= 1 and not candidate.blocked:
+            found.setdefault(int(machine.num_gpus), []).append(candidate)
+    return found

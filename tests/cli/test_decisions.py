@@ -199,14 +199,69 @@ def test_scale_agrees_with_explain(run: Run) -> None:
 def test_scale_answers_which_is_the_fewest_that_meets_the_limits(run: Run) -> None:
     asked = ("scale", "-m", "resnet50", "-e", "90", "--gpus", "A100-40GB-SXM:8", "--where", "aws,gcp", "--on-demand")
     record = run(*asked, "--deadline", "16h", "-o", "json").record
-    by_size = {row["num_gpus"]: row for row in record["rows"]}
-    assert by_size[record["fewest"]]["p_meets"] >= 0.9 > by_size[record["fewest"] - 1]["p_meets"]
+    had = {row["num_gpus"]: row for row in record["rows"] if row["machine"] is not None}
+    assert had[record["fewest"]]["p_meets"] >= 0.9
+    assert all(row["p_meets"] < 0.9 for size, row in had.items() if size < record["fewest"])
     said = run(*asked, "--deadline", "16h").out
     assert f"{record['fewest']} (" in said
     assert "is the fewest that meets the limits" in said
     missed = run(*asked, "--budget", "1")
     assert missed.code == 3
     assert "None of them meets the limits: " in missed.out
+
+
+def test_scale_takes_the_machine_that_estimate_recommends_of_each_size(run: Run) -> None:
+    asked = ("-m", "llama-3-8b", "--tokens", "1B", "--zero", "3")
+    rows = run("scale", *asked, "--gpus", "H100-SXM:8", "-o", "json").record["rows"]
+    for size in (4, 8):
+        best = run("estimate", *asked, "--gpus", f"H100-SXM:{size}", "-o", "json").record["recommendation"]["estimate"]
+        row = rows[size - 1]
+        assert row["machine"] == f"{best['provider']} {best['instance_type']}"
+        assert (row["purchase"], row["cost_usd"], row["time_s"]) == (best["purchase"], best["cost_usd"], best["time_s"])
+
+
+def test_scale_does_not_let_a_share_that_nobody_has_win(run: Run) -> None:
+    """Of 3, 5, 6 and 7 GPUs nobody has a machine: they may meet the limits, and are not what to take."""
+    asked = ("scale", "-m", "resnet50", "-e", "90", "--gpus", "A100-40GB-SXM:8", "--where", "aws,gcp", "--on-demand")
+    record = run(*asked, "--deadline", "5h", "-o", "json").record
+    seven, eight = record["rows"][6:]
+    assert seven["machine"] is None
+    assert seven["p_meets"] >= 0.9
+    assert eight["machine"] is not None
+    assert record["fewest"] == 8
+    seven, eight = run(*asked, "--budget", "1000", "-o", "json").record["rows"][6:]
+    assert (seven["p_meets"], eight["p_meets"]) == (None, 1.0)
+    missed = run(*asked, "--deadline", "3h", "-o", "json")
+    assert (missed.code, missed.record["fewest"]) == (3, None)
+    assert missed.record["sentences"][0].startswith("None of them meets the limits: 8 comes nearest (")
+
+
+def test_a_share_is_one_of_a_host_that_runs_the_experiment_at_its_own_size(run: Run) -> None:
+    """With offload the host's memory counts: five eighths of a host that does for eight GPUs do for five."""
+    offload = ("--zero", "3", "--offload", "optimizer")
+    asked = ("scale", "-m", "llama-3-8b", "--tokens", "100M", "--gpus", "H100-SXM:8", *offload, "-o", "json")
+    rows = run(*asked).record["rows"]
+    assert rows[7]["problem"] is None
+    assert [row["num_gpus"] for row in rows if row["problem"]] == []
+
+
+def test_scale_names_the_credit_and_the_batch_it_could_keep(run: Run, home: Path) -> None:
+    asked = ("scale", "-m", "resnet50", "-e", "90", "--where", "aws", "--on-demand", "--gpus", "A100-40GB-SXM:8")
+    whole = run(*asked, "-o", "json").record["rows"][7]["usd"]
+    config_path().parent.mkdir(parents=True)
+    config_path().write_text("[credits]\naws = 50\n", encoding="utf-8")
+    row = run(*asked, "-o", "json").record["rows"][7]
+    assert (row["usd"], row["credit_usd"]) == (pytest.approx(whole - 50), 50)
+    said = run(*asked).out
+    assert f"${whole - 50:.2f}c" in said
+    assert "c: what is left to pay after your credit of $50.00 at aws." in _words(said)
+    kept = run("scale", "-m", "resnet50", "-b", "64", "--batch", "kept", "--gpus", "A100-40GB-SXM:4").out
+    assert "the global batch is kept, as near to it as the GPUs divide it (63 to 64)" in _words(kept)
+
+
+def test_scale_counts_a_notebook_that_is_named(run: Run) -> None:
+    rows = run("scale", "-m", "resnet50", "-e", "1", "--gpus", "T4:2", "--where", "kaggle", "-o", "json").record["rows"]
+    assert (rows[1]["machine"], rows[1]["purchase"], rows[1]["usd"]) == ("Kaggle 2x T4", "free_tier", 0.0)
 
 
 def test_scale_says_what_network_it_assumes_where_none_is_known(run: Run) -> None:
@@ -230,6 +285,7 @@ def test_scale_says_which_sizes_are_too_small_and_what_would_help(run: Run) -> N
     [
         ((), "say which GPUs"),
         (("--gpus", "RTX 3090:65"), "at most 64"),
+        (("--gpus", "80GB+:8"), "scale counts the GPUs of one kind"),
         (("--gpus", "RTX 3090:4", "--network", "25 GbE"), "--network is between nodes"),
     ],
 )

@@ -32,7 +32,7 @@ from planner.plan.purchase import card_price, described_purchase, sold_singly
 from planner.plan.question import NO_LIMITS, Question
 from planner.plan.recommend import recommend
 from planner.plan.relax import relaxations
-from planner.plan.scaling import WORTH_IT, Market, Scan, counts, hosts_of, scan, separate, with_kept_batch
+from planner.plan.scaling import WORTH_IT, Market, Scan, counts, machines_with, scan, separate, with_kept_batch
 from planner.plan.search import ORDINARY_STACKS, Limits, Row
 from planner.plan.tail import is_sound
 from planner.plan.tier import arrangement_of, verdict
@@ -422,13 +422,13 @@ def test_a_card_price_that_cannot_be_read_is_refused(text: str, world: World) ->
 
 def _scan(experiment: Experiment, key: str, sizes: list[tuple[int, int]], between: Network | None = None) -> Scan:
     """On GPUs that nobody has."""
-    return scan(experiment, Market(accelerator(key), {}, {}, between), sizes, NO_LIMITS, NOW)
+    return scan(experiment, Market(accelerator(key), {}, between), sizes, NO_LIMITS, NOW)
 
 
 def test_each_size_is_the_run_that_the_ranking_has_on_that_machine(rented: Answer) -> None:
     """The host's vCPUs, its links and the bill are the machine's: ResNet-50 on eight A100s is bound by its loader."""
-    hosts = hosts_of(rented.competition.candidates, "A100-40GB-SXM")
-    found = scan(RESNET, Market(accelerator("A100-40GB-SXM"), hosts, {}), counts(8, 1), NO_LIMITS, NOW)
+    machines = machines_with(rented.competition.candidates, "A100-40GB-SXM")
+    found = scan(RESNET, Market(accelerator("A100-40GB-SXM"), machines), counts(8, 1), NO_LIMITS, NOW)
     for size in (1, 8):
         row = found.rows[size - 1]
         assert row.cost_usd is not None
@@ -442,18 +442,17 @@ def test_each_size_is_the_run_that_the_ranking_has_on_that_machine(rented: Answe
 
 
 def test_what_nobody_has_takes_its_share_of_a_larger_host(rented: Answer) -> None:
-    hosts = hosts_of(rented.competition.candidates, "A100-40GB-SXM")
-    eight = {8: hosts[8]}
-    market = Market(accelerator("A100-40GB-SXM"), eight, {})
-    (share,) = market.options(3, 1)
-    whole = eight[8][0].candidate.machine
-    assert share.candidate.machine.vcpus == pytest.approx((whole.vcpus or 0.0) * 3 / 8)
+    eight = machines_with(rented.competition.candidates, "A100-40GB-SXM")[8]
+    market = Market(accelerator("A100-40GB-SXM"), {8: eight})
+    assert market.options(3, 1) == []
+    share = market.share(3, 1, eight[0].machine)
+    assert share.vcpus == pytest.approx((eight[0].machine.vcpus or 0.0) * 3 / 8)
     row = scan(RESNET, market, [(3, 1)], NO_LIMITS, NOW).rows[0]
     assert (row.machine, row.cost_usd) == (None, None)
 
 
 def test_the_fewest_that_meet_the_limits_are_named(rented: Answer) -> None:
-    market = Market(accelerator("A100-40GB-SXM"), hosts_of(rented.competition.candidates, "A100-40GB-SXM"), {})
+    market = Market(accelerator("A100-40GB-SXM"), machines_with(rented.competition.candidates, "A100-40GB-SXM"))
     free = scan(RESNET, market, counts(8, 1), NO_LIMITS, NOW)
     assert free.fewest is None
     eight = free.rows[7].time_s
@@ -461,7 +460,8 @@ def test_the_fewest_that_meet_the_limits_are_named(rented: Answer) -> None:
     deadline = NOW + timedelta(seconds=eight.p90 * 1.01)
     found = scan(RESNET, market, counts(8, 1), Limits(deadline=deadline), NOW)
     assert found.fewest is not None
-    assert all((row.p_meets or 0.0) < 0.9 for row in found.rows if row.devices < found.fewest.devices)
+    fewer = [row for row in found.rows if row.devices < found.fewest.devices and row.machine is not None]
+    assert all((row.p_meets or 0.0) < 0.9 for row in fewer)
     assert (found.fewest.p_meets or 0.0) >= 0.9
     cheap = scan(RESNET, market, counts(8, 1), Limits(budget_usd=0.01), NOW)
     assert cheap.fewest is None
