@@ -5,8 +5,19 @@ import json
 import sys
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
+from planner.cli.explain_run import (
+    LEVER_COLUMNS,
+    RUN_COLUMNS,
+    Runs,
+    lever_cells,
+    lever_records,
+    lever_title,
+    run_cells,
+    run_record,
+    runs_of,
+)
 from planner.cli.money import Currency, currency_of
 from planner.cli.opened_world import opened_world
 from planner.cli.options import add_choice_arguments, add_plan_arguments, experiment_request, question
@@ -20,9 +31,8 @@ from planner.plan.operation_kinds import by_kind
 from planner.plan.pick import Choice, pick
 from planner.plan.planning import answer
 from planner.plan.sentence import PURCHASE_WORDS, at_most_words, credit_words, machine_words
-from planner.plan.whole_run import WholeRun, whole_run
+from planner.plan.whole_run import WholeRun
 from planner.plan.words import place_of_offer
-from planner.throughput.estimate import StepEstimate
 from planner.units import GIB, UNKNOWN, Interval, format_bytes, format_duration, format_rate, format_span
 
 _PART_COLUMNS = (Column("part"), Column("ms", "right"), Column("share", "right"))
@@ -39,14 +49,6 @@ _BESIDE_COLUMNS = (
     Column("here ms", "right"),
     Column("speed-up", "right"),
     Column("why", width=200, least=24),
-)
-_LEVER_COLUMNS = (
-    Column("lever", width=34, least=16),
-    Column("time", "right"),
-    Column("factor", "right"),
-    Column("cost", "right"),
-    Column("memory", "right"),
-    Column("note", width=200, least=24),
 )
 
 
@@ -67,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     choice = pick(ranked, world.providers(), arguments.on, arguments.row, by_machine=by_machine)
     machine = choice.candidate.machine
     explanation = explain(experiment, machine, world.local.machine, ranked.competition.knowledge)
-    runs = _runs(experiment, choice, explanation, now)
+    runs = runs_of(experiment, choice, explanation, ranked.competition, now)
     if arguments.output == "json":
         json.dump(_record(experiment, choice, explanation, runs), sys.stdout, indent=1, allow_nan=False)
         sys.stdout.write("\n")
@@ -77,22 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if explanation.step.fits else NothingFitsError.exit_code
 
 
-class _Runs(NamedTuple):
-    """The whole run as asked for, and with each of the explanation's levers; None where it does not fit."""
-
-    asked: WholeRun | None
-    levers: tuple[WholeRun | None, ...]
-
-
-def _runs(experiment: Experiment, choice: Choice, explanation: Explanation, now: datetime) -> _Runs:
-    def run_of(changed: Experiment, step: StepEstimate) -> WholeRun | None:
-        return whole_run(changed, choice.candidate, choice.offer, step, now.date())
-
-    levers = tuple(run_of(lever.experiment, lever.estimate) for lever in explanation.levers)
-    return _Runs(run_of(experiment, explanation.step), levers)
-
-
-def _record(experiment: Experiment, choice: Choice, explanation: Explanation, runs: _Runs) -> dict[str, Any]:
+def _record(experiment: Experiment, choice: Choice, explanation: Explanation, runs: Runs) -> dict[str, Any]:
     step = explanation.step
     parts = step.parts
     run = runs.asked
@@ -109,6 +96,7 @@ def _record(experiment: Experiment, choice: Choice, explanation: Explanation, ru
         "time_s": interval_record(run.time_s) if run else None,
         "cost_usd": interval_record(run.cost_usd) if run and run.cost_usd else None,
         "credit_usd": run.credit_usd if run else None,
+        **run_record(run),
         "cost_complete": _cost_known(choice),
         "usd_per_hour": choice.candidate.usd_per_hour(choice.offer),
         "price_as_of": _price_as_of(choice),
@@ -124,18 +112,7 @@ def _record(experiment: Experiment, choice: Choice, explanation: Explanation, ru
         "cpu_vs_gpu": [row._asdict() for row in explanation.cpu_vs_gpu],
         "crossover_batch": explanation.crossover_batch,
         "sensitivity": [row._asdict() for row in explanation.sensitivity],
-        "levers": [
-            {
-                "name": lever.name,
-                "time_factor": lever.time_factor,
-                "cost_factor": lever.time_factor,  # the same machine at the same hourly price
-                "memory_factor": lever.memory_factor,
-                "note": lever.note,
-                "time_s": interval_record(changed.time_s) if changed else None,
-                "cost_usd": interval_record(changed.cost_usd) if changed and changed.cost_usd else None,
-            }
-            for lever, changed in zip(explanation.levers, runs.levers, strict=True)
-        ],
+        "levers": lever_records(runs.levers),
         "stages": [stage._asdict() for stage in explanation.stages],
     }
 
@@ -162,7 +139,7 @@ def _lines(
     experiment: Experiment,
     choice: Choice,
     explanation: Explanation,
-    runs: _Runs,
+    runs: Runs,
     currency: Currency,
     output: str,
     now: datetime,
@@ -249,10 +226,11 @@ def _step_lines(choice: Choice, explanation: Explanation) -> list[str]:
 
 
 def _tables(
-    explanation: Explanation, runs: _Runs, currency: Currency
+    explanation: Explanation, runs: Runs, currency: Currency
 ) -> list[tuple[str, tuple[Column, ...], list[list[str]]]]:
     """(title, columns, cells) of each table, empty ones included."""
     return [
+        ("The whole run", RUN_COLUMNS, run_cells(runs.asked, currency)),
         ("One step", _PART_COLUMNS, _part_cells(explanation)),
         ("By operation class, forward and backward on one device", _CLASS_COLUMNS, _class_cells(explanation)),
         ("The same step on the CPU", _BESIDE_COLUMNS, _beside_cells(explanation)),
@@ -261,7 +239,7 @@ def _tables(
             (Column("specification"), Column("time", "right")),
             [[row.spec, f"{row.time_change:+.1%}"] for row in explanation.sensitivity],
         ),
-        (_lever_title(runs.asked, currency), _LEVER_COLUMNS, _lever_cells(explanation, runs, currency)),
+        (lever_title(runs.asked, currency), LEVER_COLUMNS, lever_cells(runs.levers, currency)),
         (
             "Around training",
             (Column("stage"), Column("amount", "right"), Column("unit"), Column("note", width=200, least=24)),
@@ -293,32 +271,5 @@ def _beside_cells(explanation: Explanation) -> list[list[str]]:
     ]
 
 
-def _lever_title(run: WholeRun | None, currency: Currency) -> str:
-    """What the factors are factors of."""
-    if run is None:
-        return "Levers: the whole run with each"
-    cost = "" if run.cost_usd is None else f" and {currency.show(run.cost_usd.p50)}"
-    cost += " after your credit" if run.credit_usd else ""
-    return f"Levers: the whole run with each, against {format_duration(run.time_s.p50)}{cost}"
-
-
-def _lever_cells(explanation: Explanation, runs: _Runs, currency: Currency) -> list[list[str]]:
-    return [
-        [
-            lever.name,
-            UNKNOWN if run is None else format_duration(run.time_s.p50),
-            _factor(lever.time_factor),
-            UNKNOWN if run is None or run.cost_usd is None else currency.show(run.cost_usd.p50),
-            _factor(lever.memory_factor),
-            lever.note,
-        ]
-        for lever, run in zip(explanation.levers, runs.levers, strict=True)
-    ]
-
-
 def _ms(seconds: float) -> str:
     return f"{seconds * 1000:,.1f}"
-
-
-def _factor(value: float | None) -> str:
-    return UNKNOWN if value is None else f"x{value:.2f}"

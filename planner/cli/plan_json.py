@@ -124,7 +124,7 @@ def estimate_record(row: Estimate) -> dict[str, Any]:
         "finish_at": row.finish_at.isoformat(timespec="seconds") if row.finish_at else None,
         "cost_usd": interval_record(row.cost_usd),
         "usd_per_hour": row.usd_per_hour,
-        "cost_parts": [_cost_part(part) for part in row.cost_parts],
+        "cost_parts": [cost_part_record(part) for part in row.cost_parts],
         "time_parts": [part._asdict() for part in row.time_parts],
         "p_meets": row.p_meets,
         "on_front": row.on_front,
@@ -141,7 +141,8 @@ def estimate_record(row: Estimate) -> dict[str, Any]:
     }
 
 
-def _cost_part(part: CostPart) -> dict[str, Any]:
+def cost_part_record(part: CostPart) -> dict[str, Any]:
+    """A line of a bill with what it was spent on."""
     return {**part._asdict(), "parts": [use._asdict() for use in part.parts]}
 
 

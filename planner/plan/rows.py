@@ -7,12 +7,13 @@ from datetime import datetime
 
 from planner.plan.candidates import Candidate
 from planner.plan.carbon import carbon_of_region, site_overhead
-from planner.plan.cost import COMPUTE, bill, price_age, spent_on
+from planner.plan.cost import price_age
 from planner.plan.deadline import later
-from planner.plan.free_tier import Schedule, limit_flags, limits_at_p50
+from planner.plan.free_tier import Schedule, limit_flags
 from planner.plan.hints import hints_for
-from planner.plan.interrupted import break_even_rate, spot_terms, with_checkpoints
-from planner.plan.plan import CostPart, Estimate, SpotTerms, TimePart
+from planner.plan.interrupted import break_even_rate, spot_terms
+from planner.plan.plan import Estimate, SpotTerms
+from planner.plan.run_parts import calendar_limits, cost_parts, time_parts
 from planner.plan.search import Refusal, Row, Setting
 from planner.plan.tail import has_long_tail
 from planner.throughput.estimate import StepEstimate
@@ -39,8 +40,8 @@ def ranked_estimate(row: Row, rank: int, on_front: bool, now: datetime) -> Estim
     setting, offer = row.setting, row.offer
     candidate = setting.candidate
     time_s = setting.time_s(offer)
-    added = limits_at_p50(setting.timeline, candidate.free_tier) if candidate.free_tier is not None else None
-    time_parts = _time_parts(setting, offer, time_s, added)
+    added = calendar_limits(setting)
+    parts = time_parts(setting, offer)
     energy_kwh = _energy_kwh(candidate, time_s, added)
     known = _known(candidate, offer, setting.step)
     return known._replace(
@@ -48,8 +49,8 @@ def ranked_estimate(row: Row, rank: int, on_front: bool, now: datetime) -> Estim
         time_s=time_s,
         finish_at=later(now, time_s.p50),
         cost_usd=setting.cost_usd(offer, now.date()) if math.isfinite(row.cost_usd) else None,
-        cost_parts=_bill(candidate, offer, time_s, time_parts),
-        time_parts=time_parts,
+        cost_parts=cost_parts(candidate, offer, time_s, parts),
+        time_parts=parts,
         p_meets=row.p_meets,
         on_front=on_front,
         flags=(*_flags(candidate, offer, now, added), *_marks(row), *known.flags),
@@ -147,20 +148,6 @@ def _hints(candidate: Candidate, offer: Offer | None) -> tuple[str, ...]:
     return known + doubts
 
 
-def _bill(
-    candidate: Candidate, offer: Offer | None, time_s: Interval, time_parts: tuple[TimePart, ...]
-) -> tuple[CostPart, ...]:
-    """The lines of the likely run; what the machine itself costs with what it was spent on."""
-    tariff = candidate.tariff
-    kept_s = time_s.p50 + tariff.idle_s
-    lines = bill(candidate.charges(offer), kept_s, tariff.credit_usd)
-    if offer is None:
-        return lines
-    billed_s = tariff.billing.billed_hours(kept_s) * SECONDS_PER_HOUR if tariff.billing else kept_s
-    uses = (*time_parts, ("idle", tariff.idle_s), ("billing step", billed_s - kept_s))
-    return tuple(spent_on(line, uses) if line.name == COMPUTE else line for line in lines)
-
-
 def _flags(candidate: Candidate, offer: Offer | None, now: datetime, added: Schedule | None) -> tuple[str, ...]:
     flags = offer.flags if offer else ()
     if added is not None and candidate.free_tier is not None:
@@ -168,18 +155,6 @@ def _flags(candidate: Candidate, offer: Offer | None, now: datetime, added: Sche
     if offer is not None and price_age(offer, now.date()).stale:
         flags += (PRICE_STALE,)
     return flags
-
-
-def _time_parts(
-    setting: Setting, offer: Offer | None, time_s: Interval, added: Schedule | None
-) -> tuple[TimePart, ...]:
-    line = with_checkpoints(setting.timeline, setting.candidate.interruptions_per_hour(offer))
-    parts = line.parts()
-    if added is not None:
-        limits = (("new sessions", added.restarts_s), ("waiting for the next week", added.waiting_s))
-        return (*parts, *(TimePart(name, seconds) for name, seconds in limits if seconds > 0))
-    lost_s = time_s.p50 - line.total.p50
-    return (*parts, TimePart("interruptions", lost_s)) if lost_s > 0 else parts
 
 
 def _energy_kwh(candidate: Candidate, time_s: Interval, added: Schedule | None) -> float | None:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 from planner.experiment.experiment import Experiment
 from planner.plan.candidates import Candidate
 from planner.plan.cost import after_credit, total_cents
+from planner.plan.plan import CostPart, TimePart
+from planner.plan.run_parts import cost_parts, time_parts
 from planner.plan.search import Setting
 from planner.plan.timeline import timeline
 from planner.throughput.estimate import StepEstimate
@@ -17,11 +19,14 @@ from pricing.offer import Offer
 class WholeRun(NamedTuple):
     """Seconds and USD from start to finish; ``cost_usd`` is None where no part of it is known.
 
-    It is what is left to pay once ``credit_usd`` of the user's credit is used up, at P50.
+    It is what is left to pay once ``credit_usd`` of the user's credit is used up, at P50. ``time_parts`` add up to
+    ``time_s.p50``, the known ``cost_parts`` to ``cost_usd.p50``.
     """
 
     time_s: Interval
     cost_usd: Interval | None
+    time_parts: tuple[TimePart, ...] = ()
+    cost_parts: tuple[CostPart, ...] = ()
     credit_usd: float = 0.0
 
 
@@ -36,9 +41,11 @@ def whole_run(
     time_s = setting.time_s(offer)
     if not math.isfinite(time_s.p50):
         return None
+    parts = time_parts(setting, offer)
     if candidate.usd_per_hour(offer) is None:
-        return WholeRun(time_s, None)
+        return WholeRun(time_s, None, parts)
     tariff = candidate.tariff
     total = total_cents(candidate.charges(offer), time_s.p50 + tariff.idle_s)
     paid = after_credit(total, tariff.credit_usd)
-    return WholeRun(time_s, setting.cost_usd(offer, today), (total - paid) / 100)
+    lines = cost_parts(candidate, offer, time_s, parts)
+    return WholeRun(time_s, setting.cost_usd(offer, today), parts, lines, (total - paid) / 100)

@@ -223,6 +223,37 @@ def test_a_lever_says_what_the_whole_run_would_take_and_cost(run: Run) -> None:
     assert f"against {format_duration(record['time_s']['p50'])}" in run(*RESNET, *on).out
 
 
+def test_a_levers_factors_are_those_of_the_times_and_costs_beside_them(run: Run) -> None:
+    """'8-bit optimizer 46m x0.99' stood against 53m: the factor was a training sample's, the time the whole run's."""
+    model = ("explain", "-m", "llama-3-8b", "--tokens", "100M", "--zero", "3")
+    asked = (*model, "--on", "aws:p5.48xlarge@us-east-1:on-demand")
+    record = run(*asked, "-o", "json").record
+    levers = {lever["name"]: lever for lever in record["levers"]}
+    for lever in levers.values():
+        for factor, amount in (("time_factor", "time_s"), ("cost_factor", "cost_usd")):
+            assert lever[factor] == pytest.approx(lever[amount]["p50"] / record[amount]["p50"])
+    times = [lever["time_s"]["p50"] for lever in record["levers"]]
+    assert times == sorted(times)
+    less = run(*asked, "--optimizer", "adamw8bit", "-o", "json").record
+    assert levers["8-bit optimizer"]["cost_usd"] == less["cost_usd"], (
+        "its checkpoints are smaller, and so what they cost"
+    )
+
+
+def test_the_whole_run_is_shown_part_by_part(run: Run) -> None:
+    asked = ("--on", "aws:p4d.24xlarge@us-east-1:on-demand")
+    record = _record(run, *asked)
+    assert sum(part["seconds"] for part in record["time_parts"]) == pytest.approx(record["time_s"]["p50"])
+    assert sum(part["usd"] for part in record["cost_parts"]) == pytest.approx(record["cost_usd"]["p50"])
+    said = run(*RESNET, *asked).out.split("The whole run\n")[1].split("\n\n")[0].splitlines()[1:]
+    cells = {line.split("$")[0].rstrip(): float(line.split("$")[1]) for line in said}
+    total = next(name for name in cells if name.startswith("total"))
+    assert cells.pop(total) == pytest.approx(record["cost_usd"]["p50"])
+    assert sum(cells.values()) == pytest.approx(record["cost_usd"]["p50"])
+    assert any(name.startswith("training") for name in cells)
+    assert "idle afterwards" in cells
+
+
 def test_what_does_not_fit_says_how_much_is_missing_and_what_a_lever_would_take(run: Run) -> None:
     arguments = ("explain", "-m", "llama-3-8b", "--tokens", "1M", "--lora-rank", "16", "--on", "L4:1")
     record = run(*arguments, "-o", "json").record

@@ -1,0 +1,143 @@
+"""The whole run that ``explain`` shows: its parts in minutes and money, and what each lever would make of it."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from planner.cli.money import Currency
+from planner.cli.plan_json import cost_part_record, interval_record
+from planner.cli.table import Column
+from planner.experiment.experiment import Experiment
+from planner.plan.competition import Competition
+from planner.plan.cost import COMPUTE
+from planner.plan.explain import Explanation
+from planner.plan.pick import Choice
+from planner.plan.run_parts import IDLE
+from planner.plan.whole_run import WholeRun, whole_run
+from planner.throughput.estimate import StepEstimate
+from planner.throughput.levers import Lever
+from planner.units import UNKNOWN, format_duration
+
+RUN_COLUMNS = (Column("part"), Column("time", "right"), Column("cost", "right"))
+LEVER_COLUMNS = (
+    Column("lever", width=34, least=16),
+    Column("time", "right"),
+    Column("of it", "right"),
+    Column("cost", "right"),
+    Column("memory", "right"),
+    Column("note", width=200, least=24),
+)
+
+
+class LeverRun(NamedTuple):
+    """A lever with its whole run, None where that does not fit; factors are of the run as asked for."""
+
+    lever: Lever
+    run: WholeRun | None
+    time_factor: float | None
+    cost_factor: float | None
+
+
+class Runs(NamedTuple):
+    """The whole run as asked for, None where it does not fit, and with each lever, the soonest done first."""
+
+    asked: WholeRun | None
+    levers: tuple[LeverRun, ...]
+
+
+def runs_of(
+    experiment: Experiment, choice: Choice, explanation: Explanation, competition: Competition, now: datetime
+) -> Runs:
+    """Each run at what its own experiment is charged: a lever's checkpoints may have another size."""
+
+    def run_of(changed: Experiment, step: StepEstimate) -> WholeRun | None:
+        candidate = choice.candidate
+        if candidate.provider is not None and candidate.free_tier is None:
+            tariff = competition.tariffs(changed, candidate.machine.num_nodes)(candidate.provider)
+            candidate = candidate._replace(tariff=tariff)
+        return whole_run(changed, candidate, choice.offer, step, now.date())
+
+    asked = run_of(experiment, explanation.step)
+    tried = [_against(asked, lever, run_of(lever.experiment, lever.estimate)) for lever in explanation.levers]
+    return Runs(asked, tuple(sorted(tried, key=lambda one: float("inf") if one.run is None else one.run.time_s.p50)))
+
+
+def _against(asked: WholeRun | None, lever: Lever, run: WholeRun | None) -> LeverRun:
+    if asked is None or run is None:
+        return LeverRun(lever, run, None, None)
+    before, after = asked.cost_usd, run.cost_usd
+    cost_factor = after.p50 / before.p50 if before and after and before.p50 > 0 else None
+    return LeverRun(lever, run, run.time_s.p50 / asked.time_s.p50, cost_factor)
+
+
+def run_record(run: WholeRun | None) -> dict[str, Any]:
+    """The parts as a row of ``estimate`` has them; null where the experiment does not fit."""
+    return {
+        "time_parts": [part._asdict() for part in run.time_parts] if run else None,
+        "cost_parts": [cost_part_record(part) for part in run.cost_parts] if run else None,
+    }
+
+
+def lever_records(levers: Sequence[LeverRun]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": one.lever.name,
+            "time_factor": one.time_factor,
+            "cost_factor": one.cost_factor,
+            "sample_time_factor": one.lever.time_factor,
+            "memory_factor": one.lever.memory_factor,
+            "note": one.lever.note,
+            "time_s": interval_record(one.run.time_s) if one.run else None,
+            "cost_usd": interval_record(one.run.cost_usd) if one.run and one.run.cost_usd else None,
+        }
+        for one in levers
+    ]
+
+
+def run_cells(run: WholeRun | None, currency: Currency) -> list[list[str]]:
+    """What takes time, each with its share of the machine's price, then what is paid beside it, then the sums."""
+    if run is None:
+        return []
+    spent = {use.name: use.usd for part in run.cost_parts if part.name == COMPUTE for use in part.parts}
+    unshared = 0.0 if spent else None
+    lines = [(part.name, format_duration(part.seconds), spent.pop(part.name, unshared)) for part in run.time_parts]
+    lines += [(f"{name} afterwards" if name == IDLE else name, "", usd) for name, usd in spent.items()]
+    lines += [(part.name, "", part.usd) for part in run.cost_parts if part.name != COMPUTE or unshared is None]
+    unknown = {part.name for part in run.cost_parts if part.usd is None}
+    cells = [
+        [name, time, UNKNOWN if name in unknown else "" if usd is None else _exact(usd, currency)]
+        for name, time, usd in lines
+    ]
+    total = UNKNOWN if run.cost_usd is None else _exact(run.cost_usd.p50, currency)
+    return [*cells, ["total", format_duration(run.time_s.p50), total]]
+
+
+def lever_title(run: WholeRun | None, currency: Currency) -> str:
+    """What the factors are factors of."""
+    if run is None:
+        return "Levers: the whole run with each"
+    cost = "" if run.cost_usd is None else f" and {currency.show(run.cost_usd.p50)}"
+    return f"Levers: the whole run with each, against {format_duration(run.time_s.p50)}{cost}"
+
+
+def lever_cells(levers: Sequence[LeverRun], currency: Currency) -> list[list[str]]:
+    return [
+        [
+            one.lever.name,
+            UNKNOWN if one.run is None else format_duration(one.run.time_s.p50),
+            _factor(one.time_factor),
+            UNKNOWN if one.run is None or one.run.cost_usd is None else currency.show(one.run.cost_usd.p50),
+            _factor(one.lever.memory_factor),
+            one.lever.note,
+        ]
+        for one in levers
+    ]
+
+
+def _exact(usd: float, currency: Currency) -> str:
+    """To the hundredth whatever the size: a bill must add up where it is read."""
+    return currency.exact(currency.hundredths(usd))
+
+
+def _factor(value: float | None) -> str:
+    return UNKNOWN if value is None else f"x{value:.2f}"
