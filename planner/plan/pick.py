@@ -120,15 +120,18 @@ class _Wanted(Protocol):
 
 
 def _best(answer: Answer, wanted: _Wanted, *, to_be_had: bool) -> Choice | None:
-    """The best-ranked row that is wanted, else a machine on which it does not fit; unless ``to_be_had``, else one
-    that nobody can have (no longer lent, its price too old)."""
+    """The best-ranked row that is wanted, else a machine on which it does not fit, rather one that is to be had today;
+    unless ``to_be_had``, else one that nobody can have (no longer lent, its price too old)."""
     for index, row in enumerate(answer.ranking.rows):
         if wanted.matches(row.setting.candidate, row.offer):
             return _ranked(answer, index)
-    for refusal in answer.ranking.refusals:
-        if (refusal.step is not None or not to_be_had) and wanted.matches(refusal.candidate, refusal.offer):
-            return Choice(refusal.candidate, None, offer=refusal.offer)
-    return None
+    refused = (
+        refusal
+        for refusal in answer.ranking.refusals
+        if (refusal.step is not None or not to_be_had) and wanted.matches(refusal.candidate, refusal.offer)
+    )
+    found = min(refused, key=lambda refusal: refusal.candidate.hypothetical, default=None)
+    return None if found is None else Choice(found.candidate, None, offer=found.offer)
 
 
 def _readings(answer: Answer, text: str) -> Iterator[_Wanted]:
@@ -150,6 +153,8 @@ def _readings(answer: Answer, text: str) -> Iterator[_Wanted]:
     if all(wanted.num_gpus is None for wanted in selection.alternatives):
         # Who names a card and no number means one card, where one can be had.
         yield _Accelerators(Selection(tuple(w._replace(num_gpus=1.0) for w in selection.alternatives), ()))
+    if answer.competition.open_nodes:  # eight GPUs are not the sixteen of two such nodes
+        yield _Accelerators(selection, one_node=True)
     yield _Accelerators(selection)
 
 
@@ -187,9 +192,11 @@ def _place(text: str) -> _Place | None:
 
 class _Accelerators(NamedTuple):
     selection: Selection
+    one_node: bool = False
 
     def matches(self, candidate: Candidate, offer: Offer | None) -> bool:
-        return self.selection.matches(candidate.machine)
+        machine = candidate.machine
+        return self.selection.matches(machine) and not (self.one_node and machine.num_nodes > 1)
 
 
 def _instance(text: str, providers: tuple[str, ...]) -> _Instance | None:

@@ -50,6 +50,22 @@ def test_a_gpu_is_faster_where_the_work_is_parallel_and_says_why(run: Run) -> No
     assert "CPU" in rows["input"]["why"]
 
 
+@pytest.mark.parametrize(("batch", "code"), [("32", 0), ("64", 3)])
+def test_eight_gpus_are_one_node_of_them_whether_it_fits_or_not(run: Run, batch: str, code: int) -> None:
+    """A batch that fits on no H100 was explained on two nodes of eight, a cluster to buy."""
+    asked = ("explain", "-m", "gpt2", "--tokens", "10B", "--precision", "bf16", "--on", "H100:8", "-o", "json")
+    result = run(*asked, "-b", batch)
+    assert result.code == code
+    machine = result.record["machine"]
+    assert (machine["num_gpus"], machine["num_nodes"]) == (8, 1)
+    assert code == 0 or not machine["hypothetical"], "one that is to be had, where it does not fit anywhere"
+
+
+def test_as_many_nodes_as_were_asked_for_are_explained(run: Run) -> None:
+    machine = _record(run, "--on", "H100:8", "--num-nodes", "2", "--where", "cloud")["machine"]
+    assert (machine["num_gpus"], machine["num_nodes"]) == (8, 2)
+
+
 def test_more_of_a_specification_is_never_slower(run: Run) -> None:
     for on in ("RTX 3090:1", "aws:p4d.24xlarge", "H100:8"):
         for row in _record(run, "--on", on)["sensitivity"]:
