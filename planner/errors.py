@@ -49,12 +49,12 @@ class DataError(PlannerError):
     """A table that was shipped or stored cannot be read."""
 
 
-def near_misses(name: str, known: Iterable[str], count: int = 3) -> list[str]:
-    """The ``count`` names in ``known`` that look most like ``name``, best first."""
+def near_misses(name: str, known: Iterable[str], count: int = 3, cutoff: float = 0.6) -> list[str]:
+    """The ``count`` names in ``known`` that look most like ``name``, best first; a ``cutoff`` of 1 is the same."""
     import difflib
 
     by_folded = {candidate.casefold(): candidate for candidate in known}
-    matches = difflib.get_close_matches(name.casefold(), list(by_folded), n=count, cutoff=0.6)
+    matches = difflib.get_close_matches(name.casefold(), list(by_folded), n=count, cutoff=cutoff)
     return [by_folded[match] for match in matches]
 
 

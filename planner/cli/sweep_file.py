@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from planner.errors import InputError, near_misses
 from planner.experiment.recipes.safe_yaml import load_yaml
 from planner.experiment.resolve import ExperimentRequest
-from planner.plan.sweep_grid import Axis, Variant, axis, is_setting, variants, with_settings
+from planner.plan.sweep_grid import Axis, Variant, axis, is_setting, setting_name, variants, with_settings
 
 _TOP = ("pool", "max_rentals", "grid", "experiment")
 
@@ -90,12 +90,7 @@ def _sweep(table: Any) -> SweepFile:
     singles = table.get("experiment", [])
     if not isinstance(singles, list) or not all(isinstance(entry, dict) for entry in singles):
         raise InputError("experiment must be written as [[experiment]], once for each")
-    settings = {name: value for name, value in table.items() if name not in _TOP}
-    for name in settings:
-        if not is_setting(name):
-            near = near_misses(name, _TOP, 1)
-            hint = f"; did you mean {near[0]}?" if near else "; hyperparameters go under [grid] or [[experiment]]"
-            raise InputError(f"{name} is not a setting{hint}")
+    settings = {_shared_name(name): value for name, value in table.items() if name not in _TOP}
     return SweepFile(
         settings=_texts(settings),
         axes=tuple(axis(name, _values(name, values)) for name, values in grid.items()),
@@ -105,9 +100,20 @@ def _sweep(table: Any) -> SweepFile:
     )
 
 
+def _shared_name(name: str) -> str:
+    """A setting that holds for all experiments. Raises InputError for any other name."""
+    near = near_misses(name, _TOP, 1)
+    if near:
+        raise InputError(f"{name} is not a setting; did you mean {near[0]}?")
+    folded = setting_name(name)
+    if not is_setting(folded):
+        raise InputError(f"{name} is not a setting; hyperparameters go under [grid] or [[experiment]]")
+    return folded
+
+
 def _single(entry: Mapping[str, Any], number: int) -> tuple[str, Mapping[str, str], int]:
     repeat = _whole(f"repeat of experiment {number}", entry.get("repeat", 1))
-    settings = {name: value for name, value in entry.items() if name not in ("name", "repeat")}
+    settings = {setting_name(name): value for name, value in entry.items() if name not in ("name", "repeat")}
     words = " ".join(f"{name}={value}" for name, value in settings.items())
     return str(entry.get("name") or words or f"experiment {number}"), _texts(settings), repeat
 
@@ -116,7 +122,7 @@ def _texts(settings: Mapping[str, Any]) -> dict[str, str]:
     for name, value in settings.items():
         if isinstance(value, dict | list):
             raise InputError(f"{name} has several values: put it under [grid]")
-    return {name.replace("-", "_"): str(value) for name, value in settings.items()}
+    return {name: str(value) for name, value in settings.items()}
 
 
 def _values(name: str, values: Any) -> list[str]:

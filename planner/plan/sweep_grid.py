@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
-from planner.errors import InputError
+from planner.errors import InputError, near_misses
 from planner.experiment.resolve import ExperimentRequest
 from planner.values import count, number, whole
 
@@ -66,6 +66,58 @@ _SETTINGS: dict[str, tuple[str, Callable[[str], Any]]] = {
 }
 
 
+_OTHER_NAMES = {
+    "seq_len": "seq_length",
+    "per_device_train_batch_size": "batch_size",
+    "gradient_accumulation_steps": "grad_accum_steps",
+    "opt": "optimizer",
+    "tensor_model_parallel_size": "tensor_parallel",
+    "pipeline_model_parallel_size": "pipeline_parallel",
+}
+"""Names that estimate's flags have, too."""
+
+HELD_FOR_ALL = frozenset((
+    "hub", "config", "params", "flops_per_sample", "activation_bytes", "resume_epoch", "tries", "pilot_epochs",
+    "gpus", "num_nodes", "where", "region", "spot", "on_demand", "reserved", "savings_plan", "max_price",
+    "max_price_age", "measured", "profile", "country", "electricity_price", "deadline", "budget", "confidence",
+    "hour_value", "sort", "group", "max_rows", "output", "currency", "offline", "refresh", "file", "grid", "repeat",
+    "pool", "max_rentals", "order", "help",
+))  # fmt: skip
+"""Flags of ``gpuplanner sweep`` that are the same for all experiments, and so no hyperparameter of anybody's."""
+
+_ALIKE = 0.8
+"""How much a name looks like a setting's that is taken for a slip (difflib's ratio, underscores left out): 'num_epochs'
+and 'seq_lens' do, 'warmup_epochs', 'step_size' and 'lora_alpha' do not."""
+
+_LEAST_PREFIX = 4
+
+
+def setting_name(name: str) -> str:
+    """How a setting, or a hyperparameter of the user's, is called here: 'batch-size' is 'batch_size'.
+
+    Raises InputError for what is nearly a setting's name, which would otherwise change nothing, and for another flag's.
+    """
+    folded = name.strip().lower().replace("-", "_")
+    folded = _OTHER_NAMES.get(folded, folded)
+    if folded in _SETTINGS:
+        return folded
+    other = "give a hyperparameter of yours another name"
+    if folded in HELD_FOR_ALL:
+        raise InputError(f"{folded} is the same for the whole sweep (--{folded.replace('_', '-')}); {other}")
+    meant = _meant(folded.replace("_", ""))
+    if meant:
+        raise InputError(f"{folded} is not a setting; did you mean {meant}? If not, {other}")
+    return folded
+
+
+def _meant(compact: str) -> str:
+    """The setting that a name, without underscores, is a slip of or the beginning of; "" for none."""
+    known = {setting.replace("_", ""): setting for setting in (*_SETTINGS, "deadline", "budget")}
+    begun = [setting for setting in known if setting.startswith(compact)] if len(compact) >= _LEAST_PREFIX else []
+    found = begun or near_misses(compact, known, 1, _ALIKE)
+    return known[found[0]] if found else ""
+
+
 def parse_axis(text: str) -> Axis:
     """'lr=0.1,0.01' or 'seed=1..5'. Raises InputError."""
     name, equals, values = text.partition("=")
@@ -75,8 +127,8 @@ def parse_axis(text: str) -> Axis:
 
 
 def axis(name: str, values: Iterable[str]) -> Axis:
-    """A setting with its values, ranges written out. Raises InputError where there are none."""
-    folded = name.strip().lower().replace("-", "_")
+    """A setting with its values, ranges written out. Raises InputError where there are none, or for a bad name."""
+    folded = setting_name(name)
     written = [value for text in values for value in _range(text.strip()) if value]
     if not written:
         raise InputError(f"{name.strip()} has no values")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from planner.cli.sweep import add_arguments
 from planner.cli.sweep_file import read_sweep
 from planner.errors import InputError
 from planner.experiment.resolve import ExperimentRequest
 from planner.plan.gantt import axis_line, short_name
-from planner.plan.sweep_grid import Axis, free_names, parse_axis, variants
+from planner.plan.sweep_grid import HELD_FOR_ALL, Axis, free_names, is_setting, parse_axis, setting_name, variants
 from planner.plan.sweep_pool import PoolEntry, parse_entry
 
 BASE = ExperimentRequest("resnet50")
@@ -36,6 +38,44 @@ def test_a_hyperparameter_changes_nothing_but_the_name() -> None:
     found = variants(BASE, axes)
     assert len({one.request for one in found}) == 1
     assert free_names(axes) == ("lr",)
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [
+        ("epoch", "epochs"), ("num_epochs", "epochs"), ("batchsize", "batch_size"), ("batch", "batch_size"),
+        ("image_size", "img_size"), ("optimiser", "optimizer"), ("data", "dataset"), ("budgets", "budget"),
+    ],
+)  # fmt: skip
+def test_a_slip_of_a_setting_is_refused(name: str, setting: str) -> None:
+    with pytest.raises(InputError, match=f"{name} is not a setting; did you mean {setting}"):
+        parse_axis(f"{name}=1,2")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "lr", "seed", "momentum", "weight_decay", "dropout", "warmup_steps", "warmup_epochs", "step_size",
+        "lora_alpha", "beta1", "eps", "wd", "patience",
+    ],
+)  # fmt: skip
+def test_usual_hyperparameters_are_the_users_own(name: str) -> None:
+    assert free_names([parse_axis(f"{name}=1,2")]) == (name,)
+
+
+def test_flags_are_settings_or_the_same_for_the_whole_sweep() -> None:
+    """Every flag of the command line is either; a grid over one of the latter would plan something else."""
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    options = [text for action in parser._actions for text in action.option_strings if text.startswith("--")]
+    assert "--epochs" in options
+    for option in options:
+        name = option.removeprefix("--").removeprefix("no-").replace("-", "_")
+        if name not in HELD_FOR_ALL:
+            assert is_setting(setting_name(name)), option
+    for name in ("deadline", "budget", "max-price"):
+        with pytest.raises(InputError, match=f"is the same for the whole sweep .--{name}."):
+            parse_axis(f"{name}=1,2")
 
 
 def test_a_setting_twice_in_the_grid_is_refused() -> None:
@@ -146,6 +186,10 @@ def test_a_file_says_the_same_in_toml_and_yaml(tmp_path: Path, name: str, text: 
         ("model = ", "not valid TOML"),
         ("modle = 'x'", "modle is not a setting"),
         ("gird = 1", "did you mean grid"),
+        ("epoch = 1", "did you mean epochs"),
+        ("lr = 1", "hyperparameters go under"),
+        ("[[experiment]]\nepoch = 300", "epoch is not a setting; did you mean epochs"),
+        ("[[experiment]]\ndeadline = '1h'", "the same for the whole sweep"),
         ("grid = 3", "grid must be a table"),
         ("experiment = 3", "written as"),
         ("epochs = [1, 2]", "under"),
