@@ -94,7 +94,11 @@ def written(
         recommendation = Recommendation(
             ranks[best],
             recommendation_sentence(rows[best], competition.limits, now, money),
-            why_not_before(rows, best, competition.named),
+            why_not_before(
+                [rows[index] for index, number in ranks.items() if number < ranks[best]],
+                competition.limits,
+                competition.named,
+            ),
             estimate(best),
         )
     dated = estimates if recommendation is None else (*estimates, recommendation.estimate)

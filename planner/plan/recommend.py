@@ -1,5 +1,6 @@
 """The recommended row (docs/decisions.md, "The recommendation"), or the reason why there is none."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -75,9 +76,20 @@ def why_none(rows: Sequence[Row], limits: Limits, named: Named) -> str:
     return f"Nothing that is left may be recommended: {_counted(rows, named)}."
 
 
-def why_not_before(rows: Sequence[Row], best: int, named: Named) -> str:
-    """Why the rows before the recommended one are passed over: '3 need the code ported'; "" where there are none."""
-    return _counted(rows[:best], named)
+def why_not_before(rows: Sequence[Row], limits: Limits, named: Named) -> str:
+    """Why the rows shown before the recommended one are passed over, each counted once: '3 need the code ported'.
+
+    "" where there are none.
+    """
+    counts = Counter(_hindrance(row, named) or _shortfall(row, limits) for row in rows)
+    return ", ".join(f"{count} {reason}" for reason, count in counts.items())
+
+
+def _shortfall(row: Row, limits: Limits) -> str:
+    """Why a row that might be recommended is not, though the order asked for has it first."""
+    if not limits.given:
+        return "dearer with the hours of waiting"
+    return "dearer" if meets(row, limits) else "less likely to meet the limits"
 
 
 def _why_none_meets(meeting: Sequence[Row], limits: Limits, named: Named) -> str:

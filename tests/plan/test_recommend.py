@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -76,7 +77,7 @@ def test_spot_is_recommended_unless_its_tail_outweighs_its_saving(often: Interva
     assert spot == 0, "by its P50 it is the cheaper"
     assert has_long_tail(rows[spot].setting, rows[spot].offer) is not is_taken
     assert recommend(rows, Limits(), ANYONE) == (0 if is_taken else 1)
-    passed_over = why_not_before(rows, 1, ANYONE)
+    passed_over = why_not_before(rows[: 0 if is_taken else 1], Limits(), ANYONE)
     assert passed_over == ("" if is_taken else "1 on spot, which interruptions may make dearer than on demand")
 
 
@@ -219,9 +220,23 @@ def test_reasons_are_of_as_many_machines_as_have_them(world: World) -> None:
     """By time the first rows of a machine are of other offers: "0 only for a government's suppliers" was said."""
     answered = answer(RESNET, Question(limits=Limits(sort="time")), world, NOW)
     assert answered.best is not None
-    said = why_not_before(answered.ranking.rows, answered.best, answered.competition.named)
+    said = why_not_before(answered.ranking.rows[: answered.best], Limits(), answered.competition.named)
     assert " only for a government's suppliers" in said
     assert not any(reason.startswith("0 ") for reason in said.split(", "))
+
+
+@pytest.mark.parametrize("by_machine", [True, False])
+@pytest.mark.parametrize(
+    "limits", [Limits(), Limits(sort="time"), Limits(sort="time", budget_usd=30), Limits(sort="cost")]
+)
+def test_the_rows_passed_over_are_as_many_as_stand_before_the_answer(
+    world: World, limits: Limits, *, by_machine: bool
+) -> None:
+    """ "Answer (#5)" had 12 + 1 passed over, offers of the 4 machines before it."""
+    plan = written(RESNET, answer(RESNET, Question(limits=limits), world, NOW), NOW, max_rows=1, by_machine=by_machine)
+    assert plan.recommendation is not None
+    counts = re.findall(r"(?:^|, )([0-9]+) ", plan.recommendation.passed_over)
+    assert sum(map(int, counts)) == plan.recommendation.rank - 1
 
 
 def test_this_machine_is_called_so_where_gpus_does_not_name_it(world: World) -> None:
@@ -229,7 +244,7 @@ def test_this_machine_is_called_so_where_gpus_does_not_name_it(world: World) -> 
     answered = answer(RESNET, question, world, NOW)
     here = [row for row in answered.ranking.rows if row.setting.candidate.is_this_machine]
     assert why_none(here, Limits(), answered.competition.named).startswith("Nothing that --gpus names can be ranked")
-    assert why_not_before(here, len(here), answered.competition.named) == "1 at hand, but not named by --gpus"
+    assert why_not_before(here, Limits(), answered.competition.named) == "1 at hand, but not named by --gpus"
 
 
 @pytest.mark.parametrize(("gpus", "ported"), [("80GB+:8", False), ("TPUv5p:8", True)])
