@@ -8,9 +8,9 @@ from planner.cli.money import Currency
 from planner.cli.table import Column, fitted, markdown, render, shorten, styled, terminal_width, use_color, wrapped
 from planner.experiment.resolve import describe
 from planner.plan import gantt
-from planner.plan.sentence import machine_words
+from planner.plan.sentence import machine_words, moment_words
 from planner.plan.sweep import SweepPlan, Track
-from planner.plan.sweep_options import PoolOption, Sooner
+from planner.plan.sweep_options import DAY_S, PoolOption, Sooner
 from planner.plan.swept import Swept
 from planner.plan.words import BUY_WORDS
 from planner.units import format_duration
@@ -40,7 +40,7 @@ def sweep_lines(swept: Swept, currency: Currency, max_rows: int, *, markdown: bo
     width = 100 if markdown else terminal_width()
     color = use_color() and not markdown
     plan = swept.plan
-    lines = [styled(f"{_count(len(plan.labels), 'experiment')} of {describe(swept.experiment)}", "bold", color), ""]
+    lines = [*(styled(line, "bold", color) for line in wrapped(_title(swept), width)), ""]
     lines += [*(styled(line, "bold", color) for line in wrapped(_answer(swept, currency), width))]
     lines += wrapped(_fastest(plan, currency), width)
     lines += wrapped(_bound(plan), width)
@@ -67,13 +67,19 @@ def _count(number: int, word: str) -> str:
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
+def _title(swept: Swept) -> str:
+    """What is trained; where the grid makes it something else, what the first experiment is."""
+    of = "of" if swept.alike else "of which the first is"
+    return f"{_count(len(swept.plan.labels), 'experiment')} {of} {describe(swept.experiment)}"
+
+
 def _answer(swept: Swept, currency: Currency) -> str:
     plan = swept.plan
     time, cost = plan.makespan_s, plan.cost_usd
     text = (
         f"{_count(len(plan.labels), 'experiment')} on {plan.used} of {_count(len(plan.tracks), 'machine')}: "
         f"{format_duration(time.p50)} ({format_duration(time.p10)}–{format_duration(time.p90)}), "
-        f"done {plan.finish_at:%a %d %b %H:%M %Z}, for {currency.show(cost.p50)}"
+        f"done {moment_words(plan.finish_at, swept.started_at)}, for {currency.show(cost.p50)}"
         f"{'' if plan.complete else ' and what nobody knows the price of'} "
         f"({currency.show(cost.p10)}–{currency.show(cost.p90)})"
     )
@@ -123,7 +129,7 @@ def _sooner_sentences(swept: Swept, currency: Currency) -> list[str]:
     found = []
     if day is not None:
         found.append(f"One day sooner: {_money(day, currency)} with {day.pool} ({_sooner(day)} sooner).")
-    elif swept.plan.makespan_s.p50 > 86400:
+    elif swept.plan.makespan_s.p50 > DAY_S and len(swept.options) > 1:
         found.append("One day sooner: no pool of those below ends a day sooner.")
     if step is not None and step != day:
         found.append(f"Cheapest hour sooner: {_money(step, currency)} with {step.pool} ({_sooner(step)} sooner).")

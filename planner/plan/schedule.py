@@ -11,7 +11,7 @@ best is said by :mod:`planner.plan.makespan_bound`.
 import math
 from collections.abc import Sequence
 
-from planner.errors import InputError
+from planner.errors import NothingFitsError
 from planner.plan.makespan_bound import Times
 
 _TOLERANCES = (math.inf, 1.5, 1.1, 1.02)
@@ -55,11 +55,11 @@ def assign(
     machine i's first; ``usd_per_s[i]`` what it costs while it runs. The makespan comes first, then the cost: cheaper
     machines may work until the makespan, or until ``latest_s`` where that is later. Unless ``thorough``, one list is
     built instead of several.
-    Raises InputError where an experiment fits on no machine.
+    Raises NothingFitsError where an experiment fits on no machine.
     """
     for job, row in enumerate(times):
         if not math.isfinite(min(row, default=math.inf)):
-            raise InputError(f"experiment {job + 1} fits on no machine of the pool")
+            raise NothingFitsError(f"experiment {job + 1} fits on no machine of the pool")
     best: _Loads | None = None
     for tolerance in _TOLERANCES if thorough else _TOLERANCES[:1]:
         loads = _listed(times, heads, tolerance)

@@ -40,7 +40,7 @@ def recommendation_sentence(row: Row, limits: Limits, now: datetime, money: Mone
     finish = later(now, time_s.p50)
     text = (
         f"Run it on {where_to_run(row)}: {format_duration(time_s.p50)} "
-        f"({format_span(time_s, format_duration)}), done {_moment(finish, now)}, "
+        f"({format_span(time_s, format_duration)}), done {moment_words(finish, now)}, "
         f"for {at_most_words(row)}{money(cost.p50)} ({format_span(cost, money)})"
         f"{credit_words(row.credit_usd, row.setting.candidate, money)}"
         f"{to_buy_words(row, money)}"
@@ -48,8 +48,8 @@ def recommendation_sentence(row: Row, limits: Limits, now: datetime, money: Mone
     return f"{text}; {_why(row, limits, money)}.{_commitment_note(row, money)}{_price_note(offer, now)}"
 
 
-def _moment(finish: datetime, now: datetime) -> str:
-    """With the year where it is another."""
+def moment_words(finish: datetime, now: datetime) -> str:
+    """'Tue 01 Dec 11:14 UTC', with the year where it is another than ``now``'s."""
     year = "" if finish.year == now.year else f" {finish.year}"
     return f"{finish:%a %d %b}{year} {finish:%H:%M %Z}"
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
-from planner.errors import InputError
+from planner.errors import NothingFitsError
 from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.plan.candidates import Tariff
@@ -215,12 +215,12 @@ def plan_sweep(
 
     It ends as soon as it can, or by ``latest_s`` where that is cheaper.
 
-    Raises InputError where an experiment fits on no machine of the pool.
+    Raises NothingFitsError where an experiment fits on no machine of the pool.
     """
     middles = [[time.p50 for time in row] for row in costing.times]
     for label, row, reason in zip(costing.labels, middles, costing.reasons, strict=True):
         if min(row) == float("inf"):
-            raise InputError(f"{label} fits on no machine of the pool: {reason}")
+            raise NothingFitsError(f"{label} fits on no machine of the pool: {reason}")
     rates = [(machine.candidate.usd_per_hour(machine.offer) or 0.0) / SECONDS_PER_HOUR for machine in pool]
     jobs = assign(middles, costing.heads, rates, thorough=thorough, latest_s=latest_s)
     tracks = tuple(

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from planner.errors import InputError
+from planner.errors import NothingFitsError
 from planner.plan.relax import limit_met
 from planner.plan.search import Limits
 from planner.plan.sweep import NEVER, Costing, Fastest, Order, SweepPlan, plan_sweep
@@ -20,7 +20,7 @@ def plan_within(
     """The schedule that meets the limits: by a deadline the cheapest, within a budget alone the soonest.
 
     Where none meets them, the likeliest to. The machines are left out from the one on which an experiment costs most
-    down, and of the machines left the cheaper ones are given as much as ends in time. Raises InputError where an
+    down, and of the machines left the cheaper ones are given as much as ends in time. Raises NothingFitsError where an
     experiment fits on no machine of the pool.
     """
     fastest = plan_sweep(costing, pool, limits, now, order)
@@ -29,7 +29,7 @@ def plan_within(
         for latest_s in _latest(fastest, limits, now):
             try:
                 plan = plan_sweep(part, pool, limits, now, order, thorough=False, latest_s=latest_s)
-            except InputError:  # an experiment fits on none of these machines
+            except NothingFitsError:  # an experiment fits on none of these machines
                 continue
             if _merit(plan, limits) < _merit(best, limits):
                 best = plan

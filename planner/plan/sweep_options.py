@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from planner.errors import InputError
+from planner.errors import NothingFitsError
 from planner.plan.search import Limits
 from planner.plan.sweep import Costing, Order, SweepPlan, plan_sweep
 from planner.plan.sweep_pool import PoolMachine
@@ -54,7 +54,7 @@ def pool_options(
         try:
             machines = [pool[index] for index in members]
             plan = plan_sweep(_part(costing, members), machines, limits, now, order, thorough=False)
-        except InputError:
+        except NothingFitsError:
             continue
         found.append((name, len(members), plan))
     options = [

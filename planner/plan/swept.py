@@ -34,7 +34,10 @@ class SweepQuestion(NamedTuple):
 
 
 class Swept(NamedTuple):
-    """The answer; ``experiment`` is the first one. ``prices_as_of`` is the oldest price among the machines used."""
+    """The answer; ``experiment`` is the first one. ``prices_as_of`` is the oldest price among the machines used.
+
+    ``alike``: the experiments differ in nothing but the user's own hyperparameters.
+    """
 
     experiment: Experiment
     plan: SweepPlan
@@ -44,6 +47,7 @@ class Swept(NamedTuple):
     prices_as_of: str | None
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
+    alike: bool = True
 
     @property
     def meets(self) -> bool:
@@ -60,7 +64,7 @@ class Swept(NamedTuple):
 
 
 def sweep(asked: SweepQuestion, question: Question, world: World, now: datetime) -> Swept:
-    """Plan the sweep. Raises InputError for a bad experiment or pool, or where an experiment fits nowhere."""
+    """Plan the sweep. Raises InputError for a bad experiment or pool, NothingFitsError where one fits nowhere."""
     if not asked.variants:
         raise InputError("a sweep needs at least one experiment")
     experiment = resolve_experiment(asked.variants[0].request)
@@ -82,6 +86,7 @@ def sweep(asked: SweepQuestion, question: Question, world: World, now: datetime)
         prices_as_of=min((offer.price_as_of for offer in offers), default=None),
         assumptions=(*experiment.assumptions, *competition.assumptions, *_assumptions(asked)),
         warnings=competition.warnings,
+        alike=len({variant.request for variant in asked.variants}) == 1,
     )
 
 

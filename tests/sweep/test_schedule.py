@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.errors import InputError
+from planner.errors import NothingFitsError
 from planner.plan.makespan_bound import lower_bound
 from planner.plan.schedule import assign
 from tools.bench_schedule import random_case, ratio
@@ -52,7 +52,7 @@ def test_an_experiment_goes_where_it_fits() -> None:
 
 
 def test_what_fits_nowhere_is_refused() -> None:
-    with pytest.raises(InputError, match="experiment 2 fits on no machine"):
+    with pytest.raises(NothingFitsError, match="experiment 2 fits on no machine"):
         assign([[1.0], [math.inf]], [0.0], [0.0])
 
 

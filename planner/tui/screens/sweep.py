@@ -123,7 +123,8 @@ class SweepScreen(AskingScreen[SweepForm, Swept]):
             return Text("" if self.problem else "planning the sweep …", style=palette.dim), Text()
         count = len(self.found.plan.labels)
         left = Text.assemble((counted(count, "experiment"), f"bold {palette.strong}"))
-        left.append(f" · {describe(self.found.experiment)}", style=palette.text)
+        first = "" if self.found.alike else "the first: "
+        left.append(f" · {first}{describe(self.found.experiment)}", style=palette.text)
         return left, _limits_text(self.found, palette)
 
     def refresh_content(self) -> None:
@@ -214,7 +215,7 @@ def _sooner_text(swept: Swept, palette: Palette, width: int) -> Text:
     elif step is not None:
         words = f"{format_duration(step.seconds)} sooner: {_more(step)} with {step.pool}."
     else:
-        words = "None of the pools below ends sooner."
+        words = "None of the pools below ends sooner." if len(swept.options) > 1 else ""
     first = format_duration(swept.plan.feedback.first_s)
     right = Text(f"first result after {first}", style=palette.dim)
     return both_ends(Text(fitted(words, width - 26), style=palette.dim), right, width)
