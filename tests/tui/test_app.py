@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual.events import Key
 from textual.widgets import DataTable, Input
 
 from planner.tui.panes import PANES
@@ -15,6 +16,7 @@ from planner.tui.theme import LIGHT
 from planner.tui.widgets.answer_pane import AnswerPane
 from planner.tui.widgets.bars import TitleBar
 from planner.tui.widgets.field import FieldInput
+from planner.tui.widgets.form import ExperimentForm
 from planner.tui.widgets.offers_table import OffersTable
 from planner.tui.widgets.plan_table import PlanTable
 from tests.tui.conftest import Open, settled, to_field
@@ -306,6 +308,25 @@ async def test_keys_that_come_faster_than_they_are_heard(open_app: Open) -> None
             entry.value += letter
         await settled(app, pilot)
         assert core.asked[-1][0] == {"model": "bert-large"}
+
+
+async def test_keys_that_follow_tab_at_once_go_into_the_next_field(open_app: Open) -> None:
+    core = CannedCore()
+    async with open_app(core) as (app, pilot):
+        await to_field(app, pilot, "model")
+        for key in (*"bert-large", "tab", *"wiki", "tab", "1", "tab", "tab", "8", "shift+tab", "9"):
+            app.post_message(Key(key, key if len(key) == 1 else None))
+        await settled(app, pilot)
+        typed = {"model": "bert-large", "dataset": "wiki", "epochs": "1", "batch": "8", "size": "9"}
+        assert app.query_one(ExperimentForm).values == typed
+
+
+async def test_tab_leaves_the_form_at_its_ends(open_app: Open) -> None:
+    async with open_app() as (app, pilot):
+        for key, field in (("shift+tab", "model"), ("tab", "hour_value")):
+            await to_field(app, pilot, field)
+            await pilot.press(key)
+            assert app.focused is app.query_one(PlanTable)
 
 
 async def test_whoever_types_goes_on_typing_however_narrow_it_gets(open_app: Open) -> None:

@@ -14,6 +14,7 @@ from planner.workloads.catalog import aliases, model_index
 from planner.workloads.datasets import datasets
 
 Names = Callable[[], tuple[str, ...]]
+Step = Callable[["FieldInput", int], None]
 
 
 class Field(NamedTuple):
@@ -77,18 +78,19 @@ class FieldInput(Input):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "step(-1)", show=False),
         Binding("down", "step(1)", show=False),
+        # With priority: keys that follow at once are handed out only when the focus has moved.
+        Binding("shift+tab", "tab(-1)", show=False, priority=True),
+        Binding("tab", "tab(1)", show=False, priority=True),
         Binding("escape", "leave", show=False),
     ]
 
-    def __init__(
-        self, field: Field, value: str, step: Callable[["FieldInput", int], None], leave: Callable[[], None]
-    ) -> None:
-        """``step`` goes to the field before (-1) or behind (1), ``leave`` out of the form: both at once, and not by a
-        message, so that what is typed next goes where it is meant to."""
+    def __init__(self, field: Field, value: str, step: Step, tab: Step, leave: Callable[[], None]) -> None:
+        """``step`` and ``tab`` go to the field before (-1) or behind (1), ``leave`` out of the form: all at once, and
+        not by a message, so that what is typed next goes where it is meant to."""
         super().__init__(value, placeholder=field.empty, id=f"field-{field.key}", compact=True, select_on_focus=True)
         self.field = field
         self.tooltip = field.help
-        self._step, self._leave = step, leave
+        self._step, self._tab, self._leave = step, tab, leave
 
     @property
     def help_text(self) -> str:
@@ -101,6 +103,9 @@ class FieldInput(Input):
 
     def action_step(self, by: int) -> None:
         self._step(self, by)
+
+    def action_tab(self, by: int) -> None:
+        self._tab(self, by)
 
     def action_leave(self) -> None:
         self._leave()

@@ -31,7 +31,10 @@ class ExperimentForm(VerticalScroll, can_focus=False):
         self.border_subtitle = "f edit"
         self._leave = leave
         self._typed: set[str] = set()
-        self._entries = [FieldInput(field, values.get(field.key, ""), self._stepped, self._left) for field in FIELDS]
+        self._filled = values
+        self._entries = [
+            FieldInput(field, values.get(field.key, ""), self._stepped, self._tabbed, self._left) for field in FIELDS
+        ]
         self._known = self.values
         self._painted: Palette | None = None
 
@@ -70,7 +73,7 @@ class ExperimentForm(VerticalScroll, can_focus=False):
         with self.prevent(Input.Changed):
             for entry in self._entries:
                 entry.value = values.get(entry.field.key, "")
-        self._known = self.values
+        self._filled, self._known = values, self.values
 
     def show_resolved(self, empties: dict[str, str], facts: Iterable[tuple[str, str]], palette: Palette) -> None:
         """``empties`` are what empty fields came to; ``facts`` the lines under "Resolves to"."""
@@ -115,11 +118,17 @@ class ExperimentForm(VerticalScroll, can_focus=False):
         except UnknownNameError:
             return
         data = self.query_one("#field-dataset", FieldInput)
-        if data.value and usual is not None and usual != data.value and "dataset" not in self._typed:
+        if data.value and usual is not None and usual != data.value and not self._is_typed(data):
+            epochs = self.query_one("#field-epochs", FieldInput)
             with self.prevent(Input.Changed):
                 data.value = ""
-                if "epochs" not in self._typed:
-                    self.query_one("#field-epochs", FieldInput).value = ""
+                if not self._is_typed(epochs):
+                    epochs.value = ""
+
+    def _is_typed(self, entry: FieldInput) -> bool:
+        """Whether a person wrote its text, though what it says of that may still be on its way."""
+        key = entry.field.key
+        return key in self._typed or entry.value != self._filled.get(key, "")
 
     def _stepped(self, field: FieldInput, by: int) -> None:
         if self._completions.is_open:
@@ -127,6 +136,14 @@ class ExperimentForm(VerticalScroll, can_focus=False):
             return
         entries = self._entries
         self.screen.set_focus(entries[(entries.index(field) + by) % len(entries)])
+
+    def _tabbed(self, field: FieldInput, by: int) -> None:
+        """Tab passes by the completions, and goes out of the form at its ends."""
+        target = self._entries.index(field) + by
+        if 0 <= target < len(self._entries):
+            self.screen.set_focus(self._entries[target])
+        else:
+            self._leave()
 
     def _left(self) -> None:
         if self._completions.is_open:
