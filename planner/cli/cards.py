@@ -18,7 +18,7 @@ from planner.hardware.accelerator import Accelerator
 from planner.hardware.catalog import resolve, resolve_each
 from planner.plan.bought import Bought
 from planner.plan.cards import cards_for, per_dollar
-from planner.plan.hint import fitting_flags
+from planner.plan.hint import MOST_LEVERS, fitting_flags
 from planner.plan.purchase import card_price, sold_singly
 from planner.plan.question import Question
 from planner.plan.search import ORDINARY_STACKS
@@ -62,13 +62,17 @@ def run_cards(arguments: argparse.Namespace) -> int:
         sys.stdout.write(f"{experiment.workload.name} · {experiment.precision} · one card\n")
         cells = [_cells(one, currency) for one in shown]
         write_table(_columns(currency), cells, len(found), "cards with a known price", arguments.output)
-        sys.stdout.write("\n".join([*_what_would_fit(experiment, found), *_notes(shown, currency, now)]) + "\n")
+        notes = [*_what_would_fit(experiment, found), *_offload_note(experiment, found), *_notes(shown, currency, now)]
+        sys.stdout.write("\n".join(notes) + "\n")
     return 0 if any(not one.problem for one in found) else NothingFitsError.exit_code
 
 
 def _experiment(arguments: argparse.Namespace) -> Experiment:
     """One step is enough: rates do not depend on how long it trains. Raises InputError."""
-    return resolve_experiment(ExperimentRequest(arguments.model, steps=1.0, **said_of_training(arguments)))
+    said = said_of_training(arguments)
+    if (said["tensor_parallel"] or 1) * (said["pipeline_parallel"] or 1) > 1:
+        raise InputError("gpus --for ranks single cards: --tensor-parallel and --pipeline-parallel need several")
+    return resolve_experiment(ExperimentRequest(arguments.model, steps=1.0, **said))
 
 
 def _named(arguments: argparse.Namespace) -> list[Accelerator]:
@@ -134,12 +138,29 @@ def _notes(shown: list[Bought], currency: Currency, now: datetime) -> list[str]:
 
 
 def _what_would_fit(experiment: Experiment, found: list[Bought]) -> list[str]:
-    """The flags with which the largest of the cards would do, where all are too small."""
+    """The flags with which a card would do, where all are too small: of each the cheapest card."""
     if any(not one.problem for one in found):
         return []
-    largest = max(found, key=lambda one: one.purchase.machine.accelerator.memory_bytes or 0.0)
-    flags = fitting_flags(experiment, largest.purchase.machine)
-    return wrapped(f"{largest.purchase.name} would do with {' or '.join(flags)}.", terminal_width()) if flags else []
+    cheapest: dict[str, str] = {}
+    for one in sorted(found, key=lambda one: one.purchase.card.usd):
+        if one.purchase.machine.accelerator.stack in ORDINARY_STACKS:
+            for flags in fitting_flags(experiment, one.purchase.machine):
+                cheapest.setdefault(flags, short_name(one.purchase.machine.accelerator.name))
+    ways = " or ".join(f"{flags} ({name})" for flags, name in list(cheapest.items())[:MOST_LEVERS])
+    text = f"It would do with {ways}: in brackets the cheapest card for which that is enough."
+    return wrapped(text, terminal_width()) if ways else []
+
+
+def _offload_note(experiment: Experiment, found: list[Bought]) -> list[str]:
+    """How much memory the host must have, where that is more than the one assumed has."""
+    if experiment.offload is None:
+        return []
+    fitting = [one for one in found if not one.problem] or found
+    most = max(one.purchase.machine.ram_bytes or 0.0 for one in fitting)
+    text = (
+        f"With --offload {experiment.offload} a host of {format_bytes(most)} is needed; its price is in none of this."
+    )
+    return wrapped(text, terminal_width())
 
 
 def _record(one: Bought) -> dict[str, Any]:

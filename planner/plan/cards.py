@@ -6,12 +6,16 @@ from datetime import date
 from planner.experiment.experiment import Experiment
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.catalog import accelerators
+from planner.hardware.machine import Machine
 from planner.plan.bought import Bought, on_experiment
 from planner.plan.competition import electricity_of
 from planner.plan.purchase import CardPrice, card_price, purchase_of, sold_singly
 from planner.plan.question import Question
 from planner.plan.search import ORDINARY_STACKS
 from planner.plan.world import World
+from planner.throughput.calibration import load_calibration
+from planner.throughput.offload import host_bytes, usable_share
+from planner.throughput.precision import resolve_precision
 from planner.throughput.step import StepModel
 
 SOLD_YEARS = 4
@@ -31,7 +35,7 @@ def cards_for(
 
     A launch price counts as one for some years only: after them the card is no longer sold for it, if at all. It is
     none that a shop asks today, so that cards of which nothing else is known come after the others; and last come those
-    for which the code must be ported.
+    for which the code must be ported. A host can be had with more memory than is assumed: each has what offload needs.
     """
     electricity = electricity_of(question, world.config)
     model = StepModel(experiment)
@@ -43,8 +47,18 @@ def cards_for(
         if budget_usd is not None and card.usd > budget_usd:
             continue
         purchase = purchase_of(device, 1, card, None)
+        purchase = purchase._replace(machine=_with_host_memory(experiment, purchase.machine))
         found.append(on_experiment(experiment, model, purchase, electricity, world.config.ownership, today))
     return sorted(found, key=_merit)
+
+
+def _with_host_memory(experiment: Experiment, machine: Machine) -> Machine:
+    """The machine with at least the RAM that offload needs."""
+    precision = resolve_precision(experiment.precision, machine.accelerator)
+    if experiment.offload is None or precision is None or machine.ram_bytes is None:
+        return machine
+    needed = host_bytes(experiment, precision, machine) / usable_share(load_calibration())
+    return machine._replace(ram_bytes=max(machine.ram_bytes, needed))
 
 
 def per_dollar(one: Bought) -> float:

@@ -322,6 +322,8 @@ def test_gpus_for_a_model_ranks_cards_within_the_sum(run: Run) -> None:
         (("--currency", "EUR=0.92"), 2, "say --for MODEL"),
         (("--lora-rank", "16"), 2, "say --for MODEL"),
         (("--for", "resnet50", "H100", "SXM"), 2, "no price of a card"),
+        (("--for", "llama-3-8b", "--tensor-parallel", "2"), 2, "ranks single cards"),
+        (("--for", "llama-3-8b", "--pipeline-parallel", "2"), 2, "ranks single cards"),
     ],
 )
 def test_gpus_for_refuses_in_one_sentence(run: Run, argv: tuple[str, ...], code: int, complaint: str) -> None:
@@ -334,6 +336,28 @@ def test_too_large_a_model_for_any_card_ends_with_three(run: Run) -> None:
     result = run("gpus", "--for", "llama-3-70b", "-n", "2")
     assert result.code == 3
     assert "too small" in result.out
+
+
+def test_cards_have_a_host_with_what_offload_needs(run: Run) -> None:
+    """Adam's 18 bytes for each of 8.03 billion parameters are 134.6 GiB, four fifths of 168.3."""
+    asked = ("gpus", "--for", "llama-3-8b", "--offload", "all", "-n", "0")
+    result = run(*asked)
+    assert result.code == 0
+    assert "With --offload all a host of 168.3 GiB is needed" in _words(result.out)
+    fits = {card["key"] for card in run(*asked, "-o", "json").record["cards"] if card["fits"]}
+    assert "RTX5090" in fits
+    assert "RTX4090" not in fits  # the weights of a step need 25.6 of its 24 GiB
+
+
+def test_the_cheapest_card_is_named_that_flags_would_do_for(run: Run) -> None:
+    asked = ("gpus", "--for", "llama-3-8b", "-n", "0")
+    said = _words(run(*asked).out)
+    (name,) = re.findall(r"--lora-rank 16 \(([^)]+)\)", said)
+    cards = run(*asked, "--lora-rank", "16", "-o", "json").record["cards"]
+    cheapest = min(
+        (card for card in cards if card["fits"] and card["stack"] == "cuda"), key=lambda card: card["price_usd"]
+    )
+    assert name in cheapest["name"]
 
 
 def test_the_front_and_rows_side_by_side(run: Run) -> None:
