@@ -200,6 +200,14 @@ class PlannerApp(App[None]):
         for screen in self._ready_screens():
             screen.row_changed()
 
+    @property
+    def outdated(self) -> str:
+        """Why the answer shown is not that to the form as it stands; '' where it is."""
+        if self.problem:
+            return self.problem
+        answered = self.ranked is None or self.ranked.values == self.values
+        return "" if answered else "The form has changed, and its answer is still to come."
+
     # Levers of the row under the cursor
 
     def find_levers(self, row: Estimate) -> None:
@@ -311,7 +319,10 @@ class PlannerApp(App[None]):
         self.push_screen(TextDialog("The same question as a command line", text, "y"))
 
     def action_export(self) -> None:
-        """The file that launches the row under the cursor, or the recommended one."""
+        """The file that launches the row under the cursor, or the recommended one; never of another question."""
+        if self.outdated:
+            self.push_screen(TextDialog("No file yet", Text(self.outdated, style=self.palette.bad), "x"))
+            return
         ranked = self.ranked
         row = self.chosen or (ranked.recommended if ranked is not None else None)
         if ranked is None or row is None:
@@ -323,7 +334,7 @@ class PlannerApp(App[None]):
 
     def action_assumptions(self) -> None:
         if self.ranked is not None:
-            text = assumptions_text(self.ranked.plan, self.palette)
+            text = assumptions_text(self.ranked.plan, self.palette, outdated=self.outdated)
             self.push_screen(TextDialog("The answer and what it assumes", text, "a"))
 
     def action_keys(self) -> None:

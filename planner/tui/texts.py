@@ -31,10 +31,11 @@ def keys_text(commands: Iterable[Command], palette: Palette) -> Text:
     return text.append("\n  ctrl+p   the palette: all commands, also those without a key", style=palette.dim)
 
 
-def assumptions_text(plan: Plan, palette: Palette) -> Text:
-    """The answer in full, what it passes over, and what it rests on."""
+def assumptions_text(plan: Plan, palette: Palette, *, outdated: str = "") -> Text:
+    """The answer in full, what it passes over, and what it rests on; ``outdated`` is why it is not that to the form."""
     text = Text()
     for title, sentences, style in (
+        ("The last answer, not that to the form as it stands", [outdated] if outdated else [], palette.bad),
         ("Answer", _answer_sentences(plan), palette.text),
         ("Warnings", plan.warnings, palette.warn),
         ("Assumed", plan.assumptions, palette.text),

@@ -8,6 +8,7 @@ from textual.widgets import DataTable, Input
 
 from planner.tui.panes import PANES
 from planner.tui.screens.dialogs import ChartScreen, JumpScreen, TextDialog
+from planner.tui.screens.export import ExportScreen
 from planner.tui.screens.machine import MachineScreen
 from planner.tui.screens.prices import PricesScreen
 from planner.tui.screens.why import LeverTable, WhyScreen
@@ -19,7 +20,7 @@ from planner.tui.widgets.field import FieldInput
 from planner.tui.widgets.form import ExperimentForm
 from planner.tui.widgets.offers_table import OffersTable
 from planner.tui.widgets.plan_table import PlanTable
-from tests.tui.conftest import Open, settled, to_field
+from tests.tui.conftest import Open, settled, shown, to_field
 from tests.tui.samples import BrokenCore, CannedCore, SilentCore
 
 
@@ -58,6 +59,25 @@ async def test_a_wrong_text_is_named_and_the_last_answer_stays(open_app: Open) -
         await settled(app, pilot)
         assert app.problem == ""
         assert not app.query_one("#field-deadline", FieldInput).has_class("-invalid")
+
+
+async def test_what_is_exported_is_never_the_answer_to_another_question(open_app: Open) -> None:
+    async with open_app() as (app, pilot):
+        await to_field(app, pilot, "buy")
+        await pilot.press(*"1000", "escape")
+        await settled(app, pilot)
+        await pilot.press("x")
+        assert isinstance(app.screen, TextDialog)
+        assert "buy: unknown way to buy '1000'" in shown(app)
+        await pilot.press("escape", "a")
+        assert "not that to the form" in shown(app)
+        assert "unknown way to buy '1000'" in shown(app)
+        await pilot.press("escape")
+        await to_field(app, pilot, "buy")
+        await pilot.press(*["backspace"] * 4, "escape")
+        await settled(app, pilot)
+        await pilot.press("x")
+        assert isinstance(app.screen, ExportScreen)
 
 
 async def test_another_model_lets_go_of_the_data_set_nobody_typed(open_app: Open) -> None:
