@@ -20,7 +20,8 @@ CHEAPER_THAN_SMALLER = "cheaper_than_smaller"
 MEANING: dict[str, str] = {
     DATE_UNCERTAIN: "the source gives no exact day; the date shown is the earliest it can be",
     SPOT_ABOVE_ON_DEMAND: "the spot price is above the on-demand price of the same place",
-    FAR_BELOW_MEDIAN: "less than half of the median price of the same machine, bought the same way, over all regions",
+    FAR_BELOW_MEDIAN: "less than half of the median price of the same machine, bought the same way, over all regions; "
+    "of spot in one or two regions, than half of what the provider's spot usually is of its price on demand",
     NOT_SOLD_ON_DEMAND: "a list price exists, but the provider does not sell this machine as plain on-demand",
     LOCAL_SSD_NOT_INCLUDED: "the price leaves out the local SSD that comes with the machine",
     COMPOSED: "the sum of a machine price and a GPU price, dated by the older of the two",

@@ -22,7 +22,7 @@ PURCHASES = ("on_demand", "spot", "reserved", "savings_plan", "capacity_block")
 # on-demand at $4.20 that costs $9.80 was another product, capacity booked for a fixed window. So few spot
 # prices lie as low (one in seventy of the snapshot) that one is of a moment at best.
 FAR_BELOW_MEDIAN = 0.5
-REGIONS_FOR_A_MEDIAN = 3
+LEAST_FOR_A_MEDIAN = 3
 
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 
@@ -111,8 +111,8 @@ def with_flags(offers: Iterable[Offer]) -> list[Offer]:
     """The same rows, with the flags that only a comparison of rows can set."""
     rows = list(offers)
     on_demand = {offer[:4]: offer.usd_per_hour for offer in rows if offer.purchase == "on_demand"}
-    medians = _median_of_regions(rows)
-    return [_flagged(offer, on_demand, medians) for offer in rows]
+    medians, shares = _median_of_regions(rows), _usual_spot_shares(rows, on_demand)
+    return [_flagged(offer, on_demand, medians, shares) for offer in rows]
 
 
 def with_size_flags(offers: Iterable[Offer], types: Mapping[tuple[str, str], InstanceType]) -> list[Offer]:
@@ -156,17 +156,46 @@ def _flagged(
     offer: Offer,
     on_demand: Mapping[tuple[str, str, str, str | None], float],
     medians: Mapping[tuple[str, str, str], float],
+    shares: Mapping[str, float],
 ) -> Offer:
     marks = set(offer.flags)
+    middle = medians.get((offer.provider, offer.instance_type, offer.purchase))
     if offer.purchase == "spot":
-        regional = on_demand.get((offer.provider, offer.instance_type, offer.region, None))
-        here = on_demand.get(offer[:4], regional)
+        here = _on_demand_here(offer, on_demand)
         if here is not None and offer.usd_per_hour > here:
             marks.add(flags.SPOT_ABOVE_ON_DEMAND)
-    middle = medians.get((offer.provider, offer.instance_type, offer.purchase))
+        if middle is None and here is not None and offer.provider in shares:
+            middle = shares[offer.provider] * here
     if middle is not None and offer.usd_per_hour < FAR_BELOW_MEDIAN * middle:
         marks.add(flags.FAR_BELOW_MEDIAN)
     return offer._replace(flags=tuple(sorted(marks)))
+
+
+def _on_demand_here(offer: Offer, on_demand: Mapping[tuple[str, str, str, str | None], float]) -> float | None:
+    """The price on demand in the zone of an offer, else in its region; None where it is not sold so."""
+    regional = on_demand.get((offer.provider, offer.instance_type, offer.region, None))
+    return on_demand.get(offer[:4], regional)
+
+
+def _usual_spot_shares(
+    offers: Iterable[Offer], on_demand: Mapping[tuple[str, str, str, str | None], float]
+) -> dict[str, float]:
+    """What a provider's spot prices are of its prices on demand: the median of its machines' medians.
+
+    A machine whose spot is sold in too few regions for a median of its own is held against it. Providers with as few
+    machines have none.
+    """
+    found: dict[str, dict[str, list[float]]] = {}
+    for offer in offers:
+        here = _on_demand_here(offer, on_demand) if offer.purchase == "spot" else None
+        if here is not None:
+            machines = found.setdefault(offer.provider, {})
+            machines.setdefault(offer.instance_type, []).append(offer.usd_per_hour / here)
+    return {
+        provider: median(median(shares) for shares in machines.values())
+        for provider, machines in found.items()
+        if len(machines) >= LEAST_FOR_A_MEDIAN
+    }
 
 
 def _median_of_regions(offers: Iterable[Offer]) -> dict[tuple[str, str, str], float]:
@@ -175,6 +204,4 @@ def _median_of_regions(offers: Iterable[Offer]) -> dict[tuple[str, str, str], fl
     for offer in offers:
         regions = lowest.setdefault((offer.provider, offer.instance_type, offer.purchase), {})
         regions[offer.region] = min(offer.usd_per_hour, regions.get(offer.region, offer.usd_per_hour))
-    return {
-        machine: median(prices.values()) for machine, prices in lowest.items() if len(prices) >= REGIONS_FOR_A_MEDIAN
-    }
+    return {machine: median(prices.values()) for machine, prices in lowest.items() if len(prices) >= LEAST_FOR_A_MEDIAN}

@@ -150,7 +150,7 @@ def doubt_of(offer: Offer, named: Named) -> str:
     if GOVERNMENT_REGION in offer.flags and not named.government:
         return "only for a government's suppliers"
     if FAR_BELOW_MEDIAN in offer.flags and not named.regions:
-        return "at less than half of what other regions ask (--region takes it)"
+        return "at less than half of what is usually asked (--region takes it)"
     return ""
 
 

@@ -114,6 +114,22 @@ def test_a_spot_price_is_held_against_other_spot_prices() -> None:
     assert [offer.flags for offer in flagged] == [(), (), (), (flags.FAR_BELOW_MEDIAN,), (), (), (), ()]
 
 
+def test_spot_in_one_region_is_held_against_what_spot_is_of_on_demand() -> None:
+    """p6-b300.48xlarge, on spot in one region at 13 % of its price on demand, where AWS asks 29 %, bore no mark."""
+
+    def machine(name: str, spot_price: str) -> list[Offer]:
+        offer = OFFER._replace(instance_type=name, zone=None)
+        return [priced(offer, "100"), priced(offer._replace(purchase="spot"), spot_price)]
+
+    usual = [*machine("a", "28"), *machine("b", "30"), *machine("c", "32")]
+    marked = with_flags([*usual, *machine("rare", "14.4")])
+    assert {offer.instance_type: offer.flags for offer in marked if offer.flags} == {"rare": (flags.FAR_BELOW_MEDIAN,)}
+    assert marked[-1].flags, "its spot price, not that on demand"
+    assert not any(offer.flags for offer in with_flags([*usual, *machine("rare", "14.6")])), "half of 29 is less"
+    few = [*machine("a", "30"), *machine("rare", "10")]
+    assert all(not offer.flags for offer in with_flags(few)), "two machines make no median"
+
+
 def test_every_flag_has_a_meaning() -> None:
     names = {value for name, value in vars(flags).items() if name.isupper() and isinstance(value, str)}
     assert names == set(flags.MEANING)
