@@ -6,6 +6,7 @@ from typing import NamedTuple
 from planner.experiment.experiment import Experiment
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.machine import Machine
+from planner.throughput.estimate import StepEstimate
 from planner.throughput.evidence import Knowledge
 from planner.throughput.step import StepModel
 
@@ -23,27 +24,30 @@ class Sensitivity(NamedTuple):
 def sensitivity(experiment: Experiment, machine: Machine, knowledge: Knowledge | None = None) -> list[Sensitivity]:
     """Step time against +10 % of bandwidth, FLOP/s, SM x clock, link, vCPUs; empty where nothing can be estimated."""
     model = StepModel(experiment, knowledge)
-    base = model.estimate(machine).step_time_s
-    if base is None:
+    answered = model.estimate(machine)
+    if answered.step_time_s is None:
         return []
-    fixed_batch = _with_batch_fixed(model, machine)
+    p50 = answered.step_time_s.p50
+    fixed_batch = _with_batch_of(answered, model, machine)
     answers = []
     for spec, faster in SPECIFICATIONS.items():
         changed = fixed_batch.estimate(faster(machine, 1.0 + RAISED_BY)).step_time_s
         if changed is not None:
-            answers.append(Sensitivity(spec, RAISED_BY, changed.p50 / base.p50 - 1.0))
+            answers.append(Sensitivity(spec, RAISED_BY, changed.p50 / p50 - 1.0))
     return answers
 
 
-def _with_batch_fixed(model: StepModel, machine: Machine) -> StepModel:
-    """The same question with the batch it was answered with, so that only the specification changes."""
-    estimate = model.estimate(machine)
+def _with_batch_of(answered: StepEstimate, model: StepModel, machine: Machine) -> StepModel:
+    """The same question with the batch it was answered with, so that only the specification changes.
+
+    What was measured of ``machine`` counts as shares of its specifications, which the changed one reaches as well.
+    """
     fixed = model.experiment._replace(
-        batch_size_per_gpu=estimate.batch_size_per_gpu,
-        grad_accum_steps=estimate.grad_accum_steps,
+        batch_size_per_gpu=answered.batch_size_per_gpu,
+        grad_accum_steps=answered.grad_accum_steps,
         global_batch_size=None,
     )
-    return StepModel(fixed, model.knowledge)
+    return StepModel(fixed, model.knowledge).on(machine)
 
 
 def _faster_bandwidth(machine: Machine, factor: float) -> Machine:
