@@ -55,6 +55,11 @@ def machine_name(row: Estimate) -> str:
     return name if row.stack in ORDINARY_STACKS or row.stack == "none" else f"†{name}"
 
 
+def buy_word(row: Estimate) -> str:
+    """'o-d', 'spot', 'own', or 'buy' of a machine that nobody owns yet."""
+    return "buy" if row.hypothetical else BUY_WORDS.get(row.purchase, row.purchase)
+
+
 def where_words(row: Estimate) -> str:
     """'gcp us-central1-a', 'aws us-east-1', or the place of a machine that is not rented."""
     if row.provider is None:

@@ -1,5 +1,7 @@
-"""Money and probabilities as a person says them."""
+"""Money, probabilities and ways to buy as a person says them."""
 
+from planner.plan.plan import Estimate
+from planner.plan.sentence import PURCHASE_WORDS
 from planner.units import format_money
 
 
@@ -13,3 +15,10 @@ def percent(probability: float) -> str:
     if probability > 0.995:
         return "> 99 %"
     return f"{probability * 100:.0f} %" if probability >= 0.005 else "< 1 %"
+
+
+def bought_words(row: Estimate) -> str:
+    """'on demand', 'your own', or 'to be bought for $3,700' of a machine that nobody owns yet."""
+    if row.hypothetical:
+        return "to be bought" if row.to_buy_usd is None else f"to be bought for {round_money(row.to_buy_usd)}"
+    return PURCHASE_WORDS.get(row.purchase, row.purchase.replace("_", " "))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from planner.plan.plan import Estimate
 from planner.plan.search import Limits, Sort
-from planner.plan.words import BUY_WORDS, EVIDENCE_MARKS, gpus_words, machine_name, where_words
+from planner.plan.words import EVIDENCE_MARKS, buy_word, gpus_words, machine_name, where_words
 
 Key = tuple[object, ...]
 
@@ -40,7 +40,7 @@ _RAW: dict[str, Callable[[Estimate], object]] = {
     "machine": lambda row: machine_name(row).lstrip("*").casefold(),
     "where": lambda row: where_words(row).casefold(),
     "gpus": lambda row: (row.accelerator, row.num_gpus * row.num_nodes),
-    "buy": lambda row: BUY_WORDS.get(row.purchase, row.purchase),
+    "buy": buy_word,
     "binds": lambda row: row.bound_by or "",
     "evidence": lambda row: _EVIDENCE_ORDER.index(row.evidence) if row.evidence else len(_EVIDENCE_ORDER),
 }
@@ -111,7 +111,7 @@ def _contains(row: Estimate, words: str) -> bool:
         return True
     texts = (
         machine_name(row), where_words(row), row.place, gpus_words(row), row.accelerator_name,
-        row.purchase, row.bound_by or "", row.region or "",
+        row.purchase, buy_word(row), row.bound_by or "", row.region or "",
     )  # fmt: skip
     text = " ".join(texts).casefold()
     return all(word in text for word in words.casefold().split())

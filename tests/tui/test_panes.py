@@ -96,6 +96,25 @@ def test_the_answer_says_where_how_long_and_how_sure_at_every_width(name: str, w
     assert any(words in lines[0] for words in ("spot", "on demand", "o-d"))
 
 
+@pytest.mark.parametrize(("usd", "words"), [(3700.0, "to be bought for $3,700"), (None, "to be bought")])
+def test_a_machine_that_nobody_owns_is_to_be_bought(usd: float | None, words: str) -> None:
+    row = LIMITED.plan.estimates[0]._replace(hypothetical=True, to_buy_usd=usd)
+    shown = LIMITED._replace(plan=LIMITED.plan._replace(estimates=(row,)), alternative=None)
+    assert f"Run it on *desk (1×RTX4090, {words}): ready" in answer_text(shown, "", DARK, 130).plain
+    assert words in comparison_text([row], NOW, DARK, 60).plain
+    buy = {width: next(one for one in columns_for(width) if one.title == "buy") for width in (102, 180)}
+    assert [column.render(row, view_of()).plain.strip() for column in buy.values()] == ["buy", "to buy"]
+
+
+def test_an_answer_that_does_not_exist_gives_the_planners_own_reasons() -> None:
+    reason = "Nothing that may be recommended meets the limits; of what does, 3 owned by nobody yet."
+    rows = tuple(row._replace(hypothetical=True, p_meets=0.99) for row in HOPELESS.plan.estimates[:3])
+    shown = HOPELESS._replace(plan=HOPELESS.plan._replace(no_recommendation=reason, estimates=rows))
+    for width in (60, 120):
+        text = answer_text(shown, "", DARK, width).plain
+        assert reason in " ".join(text.replace("/", " ").split())
+
+
 def test_an_answer_that_does_not_exist_says_by_how_much() -> None:
     text = answer_text(HOPELESS, "", DARK, 100).plain
     assert "Nothing is ready by Mon 11:00 for $1, 90 % sure" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -11,9 +12,8 @@ from textual.widgets import Static
 
 from planner.plan.plan import Estimate
 from planner.plan.search import Limits
-from planner.plan.sentence import PURCHASE_WORDS
-from planner.plan.words import BUY_WORDS, gpus_words, machine_name, place_of_offer
-from planner.tui.amounts import percent, round_money
+from planner.plan.words import buy_word, gpus_words, machine_name, place_of_offer
+from planner.tui.amounts import bought_words, percent, round_money
 from planner.tui.arrange import misses
 from planner.tui.clock import moment
 from planner.tui.core import Ranked
@@ -69,7 +69,7 @@ def answer_text(ranked: Ranked | None, problem: str, palette: Palette, width: in
     if problem:
         return _problem_text(problem, _way_out(ranked, in_form), palette, width)
     if ranked is None:
-        return _hatched("Reading prices and ranking every machine …", "", palette, width)
+        return _hatched(["Reading prices and ranking every machine …"], palette, width)
     if ranked.recommended is None:
         return _nothing(ranked, palette, width)
     first = _recommended(ranked, ranked.recommended, palette, width)
@@ -79,7 +79,7 @@ def answer_text(ranked: Ranked | None, problem: str, palette: Palette, width: in
 def _recommended(ranked: Ranked, row: Estimate, palette: Palette, width: int) -> Text:
     """The first line in the richest wording that has room: which machine and where, when, for how much, how sure."""
     strong = f"bold {palette.strong}"
-    name, gpus, bought = called(row, short=False), gpus_words(row), _bought(row)
+    name, gpus, bought = called(row, short=False), gpus_words(row), bought_words(row)
     ready = moment(row.finish_at, ranked.plan.generated_at)
     cost = format_money(row.cost_usd.p50 if row.cost_usd else None)
     full, plain, brief = _sure(ranked, row, palette)
@@ -106,14 +106,10 @@ def called(row: Estimate, *, short: bool) -> str:
     """'aws p5.48xlarge in us-east-1', 'this machine'; short: 'aws p5.48xlarge us-east-1 spot', 'this machine own'."""
     where = place_of_offer(row.region, row.zone)
     if short:
-        parts = (row.provider, machine_name(row), where, BUY_WORDS.get(row.purchase, row.purchase))
+        parts = (row.provider, machine_name(row), where, buy_word(row))
         return " ".join(part for part in parts if part)
     name = machine_name(row) if row.provider is None else f"{row.provider} {machine_name(row)}"
     return f"{name} in {where}" if where else name
-
-
-def _bought(row: Estimate) -> str:
-    return PURCHASE_WORDS.get(row.purchase, row.purchase.replace("_", " "))
 
 
 def _sure(ranked: Ranked, row: Estimate, palette: Palette) -> tuple[Text, Text, Text]:
@@ -142,7 +138,7 @@ def _alternative(ranked: Ranked, palette: Palette, width: int) -> Text:
     ready, cost = moment(row.finish_at, now), format_money(row.cost_usd.p50 if row.cost_usd else None)
     worth = f"If an hour is worth {'more' if other.sooner else 'less'} than {format_money(other.hour_value_usd)} to you"
     than = "Sooner" if other.sooner else "Cheaper"
-    bought = _bought(row)
+    bought = bought_words(row)
     wordings = (
         f"{worth}: {called(row, short=False)} ({bought}), ready {ready} for {cost}.",
         f"{worth}: {called(row, short=True)}, {ready} for {cost}.",
@@ -158,18 +154,23 @@ def _nothing(ranked: Ranked, palette: Palette, width: int) -> Text:
     rows = [row for row in ranked.plan.estimates if row.time_s is not None and row.cost_usd is not None]
     meeting = sum(not misses(row, limits) for row in rows)
     if not limits.given or not rows or meeting:
-        said = " ".join((ranked.plan.no_recommendation, *ranked.plan.nearest))
-        first, *rest = textwrap.wrap(said, max(width - 8, 20)) or ["Nothing fits."]
-        second = " ".join(rest)
-        if limits.given and meeting:
-            first = f"Nothing that may be recommended is ready {limit_words(limits, ranked)}"
-            second = f"{meeting} rows are, but need other code, have a cost not known in full, or are nobody's yet."
-        return _hatched(first, second, palette, width)
+        return _why_none(ranked, palette, width)
     fastest = min(row.time_s.p50 for row in rows if row.time_s)
     cheapest = min(row.cost_usd.p50 for row in rows if row.cost_usd)
     second = f"The fastest machine needs {format_duration(fastest)}; the cheapest costs {format_money(cheapest)}."
-    text = _hatched(f"Nothing is ready {limit_words(limits, ranked)}", second, palette, width)
+    text = _hatched([f"Nothing is ready {limit_words(limits, ranked)}", second], palette, width)
     return Text("\n").join([text, *(_way_to(one, ranked, palette, width) for one in ranked.relaxations)])
+
+
+def _why_none(ranked: Ranked, palette: Palette, width: int) -> Text:
+    """The planner's own reasons, and its ways out, in as many lines as they take."""
+    ways = [f"{way[0].upper()}{way[1:]}." for way in ranked.plan.nearest]
+    said = " ".join((ranked.plan.no_recommendation, *ways)) or "Nothing fits."
+    return _hatched(
+        textwrap.wrap(said, max(width - 8, 20), max_lines=_MOST_LINES, placeholder=" …", break_on_hyphens=False),
+        palette,
+        width,
+    )
 
 
 def _way_to(relaxed: Relaxation, ranked: Ranked, palette: Palette, width: int) -> Text:
@@ -209,10 +210,11 @@ def missed_words(limits: Limits, ranked: Ranked) -> str:
     return f"misses {' or '.join(words)} at {percent(limits.confidence)}" if words else ""
 
 
-def _hatched(first: str, second: str, palette: Palette, width: int) -> Text:
-    """Sentences in the middle of a hatched ground."""
+def _hatched(sentences: Sequence[str], palette: Palette, width: int) -> Text:
+    """Sentences, the first of them strong, in the middle of a hatched ground of two lines at least."""
     lines = []
-    for sentence, style in ((first, f"bold {palette.strong}"), (second, palette.dim)):
+    for number, sentence in enumerate((*sentences, *[""] * (_USUAL_LINES - len(sentences)))):
+        style = palette.dim if number else f"bold {palette.strong}"
         words = f"  {fitted(sentence, max(width - 8, 4))}  " if sentence else ""
         left = (width - len(words)) // 2
         line = Text("/" * left, style=palette.border).append(words, style=style)

@@ -10,9 +10,9 @@ from planner.plan.plan import Estimate
 from planner.plan.search import Limits
 from planner.plan.words import (
     BINDS_WORDS,
-    BUY_WORDS,
     EVIDENCE_MARKS,
     bound_mark,
+    buy_word,
     gpus_words,
     machine_name,
     price_mark,
@@ -26,6 +26,7 @@ from planner.tui.theme import Palette
 from planner.units import UNKNOWN, Interval, format_duration, format_money
 
 GAP = 1
+_LONGER_BUY_WORDS = {"on_demand": "on-demand", "owned": "own"}
 
 
 class View(NamedTuple):
@@ -140,8 +141,10 @@ def _hourly(row: Estimate, view: View, width: int) -> Text:
 
 
 def _buy(row: Estimate, view: View, width: int) -> Text:
-    words = {"on_demand": "on-demand", "owned": "own"} if width > 4 else BUY_WORDS
-    return Text(fitted(words.get(row.purchase, row.purchase), width), style=view.ink(row, view.palette.dim))
+    word = buy_word(row)
+    if width > 4:
+        word = "to buy" if row.hypothetical else _LONGER_BUY_WORDS.get(row.purchase, row.purchase)
+    return Text(fitted(word, width), style=view.ink(row, view.palette.dim))
 
 
 def _binds(row: Estimate, view: View, width: int) -> Text:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from planner.plan.plan import Estimate
 from planner.plan.words import EVIDENCE_MARKS, EVIDENCE_WORDS, gpus_words, machine_name, where_words
+from planner.tui.amounts import bought_words
 from planner.tui.clock import moment
 from planner.tui.drawing import fitted
 from planner.tui.theme import Palette
@@ -41,7 +42,7 @@ def _facts(now: datetime) -> list[tuple[str, Callable[[Estimate], str]]]:
         ("machine", lambda row: machine_name(row)),
         ("where", lambda row: where_words(row)),
         ("GPUs", lambda row: gpus_words(row)),
-        ("bought", lambda row: row.purchase.replace("_", " ")),
+        ("bought", bought_words),
         ("time", lambda row: format_duration(row.time_s.p50 if row.time_s else None)),
         ("P10–P90", lambda row: _span(row.time_s, format_duration)),
         ("done by", lambda row: moment(row.finish_at, now)),
