@@ -10,6 +10,7 @@ a case by hand.
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 from planner.units import SECONDS_PER_HOUR
@@ -94,21 +95,22 @@ CHANGES = ("as assumed", "price −20 %", "price +20 %", "rent −30 %", "rent +
 
 
 def sensitivity(
-    owning: Owning, rent_run_usd: float, uses: tuple[float, ...], credit_usd: float = 0.0
+    owning: Owning, rent_run_usd: Callable[[float], float], uses: tuple[float, ...], credit_usd: float = 0.0
 ) -> tuple[Sensitivity, ...]:
-    """A row a use in hours a week, a column a change."""
+    """A row a use in hours a week, a column a change; ``rent_run_usd`` is the rent of a run at so many a month."""
     price, power = owning.purchase_usd, owning.run_usd
     changed = (
-        (owning, rent_run_usd),
-        (owning._replace(purchase_usd=price * 0.8), rent_run_usd),
-        (owning._replace(purchase_usd=price * 1.2), rent_run_usd),
-        (owning, rent_run_usd * 0.7),
-        (owning, rent_run_usd * 1.3),
-        (owning._replace(run_usd=power * 2), rent_run_usd),
+        (owning, 1.0),
+        (owning._replace(purchase_usd=price * 0.8), 1.0),
+        (owning._replace(purchase_usd=price * 1.2), 1.0),
+        (owning, 0.7),
+        (owning, 1.3),
+        (owning._replace(run_usd=power * 2), 1.0),
     )
-    return tuple(
-        Sensitivity(
-            use, tuple(break_even(own, rent, own.runs_per_month(use), credit_usd).months for own, rent in changed)
-        )
-        for use in uses
-    )
+    rows = []
+    for use in uses:
+        runs = owning.runs_per_month(use)
+        rent_usd = rent_run_usd(runs)
+        months = (break_even(own, rent_usd * factor, runs, credit_usd).months for own, factor in changed)
+        rows.append(Sensitivity(use, tuple(months)))
+    return tuple(rows)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from typing import NamedTuple
 
 from planner.errors import InputError, NothingFitsError
@@ -81,7 +82,8 @@ def buy_or_rent(experiment: Experiment, question: Question, terms: Terms, world:
     first = bought[0]
     table: tuple[Sensitivity, ...] = ()
     if first.owning is not None:
-        table = sensitivity(first.owning, rents[0].usd, _uses(first.hours_per_week), rents[0].credit_usd)
+        rent_run_usd = partial(rented.run_usd, rents[0])
+        table = sensitivity(first.owning, rent_run_usd, _uses(first.hours_per_week), rents[0].credit_usd)
     assumed = (
         *_assumptions(terms, runs, ownership, electricity),
         *_in_a_row_words(rents),

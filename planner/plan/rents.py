@@ -56,6 +56,11 @@ def runs_words(runs: float) -> str:
     return f"{runs:,.0f}" if runs >= 100 else f"{runs:.3g}"
 
 
+def _offered(offer: Offer) -> tuple[str, str, str, str]:
+    """As ``Rent.offered``."""
+    return offer.provider, offer.instance_type, offer.region, offer.purchase
+
+
 class Rented(NamedTuple):
     """A row that is rented out, with a run's share of the dollars and seconds of ``in_a_row`` runs."""
 
@@ -74,6 +79,13 @@ class Market(NamedTuple):
 
     def credit_usd(self, row: Row) -> float:
         return self.credits_usd.get(row.setting.candidate.provider or "", 0.0)
+
+    def run_usd(self, rent: Rent, runs_per_month: float) -> float:
+        """What a run on a rent's machine would cost if there were so many a month."""
+        row = next(
+            one.row for one in self.rented if one.row.offer is not None and _offered(one.row.offer) == rent.offered
+        )
+        return _in_a_row(row, runs_per_month / DAYS_PER_MONTH).usd
 
 
 def market(answered: Answer, credits_usd: Mapping[str, float], runs_per_month: float, months: float) -> Market:

@@ -63,7 +63,7 @@ def test_a_credit_pays_for_the_first_runs_once() -> None:
     for months, value in ((found.months, 0.0), (found.months_after_resale, BOX.value_usd(found.months_after_resale))):
         rented = max(0.0, months * runs_per_month * RENT_USD - 600)
         assert BOX.spent_usd(months, runs_per_month) - value == pytest.approx(rented, rel=1e-6)
-    assert sensitivity(BOX, RENT_USD, (HOURS_PER_WEEK,), 600.0)[0].months[0] == pytest.approx(found.months)
+    assert sensitivity(BOX, lambda runs: RENT_USD, (HOURS_PER_WEEK,), 600.0)[0].months[0] == pytest.approx(found.months)
 
 
 def test_a_dear_rent_pays_at_once_less_resale() -> None:
@@ -96,8 +96,15 @@ def test_resale_never_makes_it_later(owning: Owning, rent_usd: float, runs_per_m
         assert found.months_after_resale <= found.months + 1e-6
 
 
+def test_each_use_has_the_rent_of_so_many_runs() -> None:
+    """Rent that halves with twice the runs: (2,400 / (9 - 3)) of 6.52 a month, (2,400 / (18 - 3)) of half as many."""
+    often, half_as_often = sensitivity(BOX, lambda runs: 9.0 * 6.5223 / runs, (30.0, 15.0))
+    assert often.months[0] == pytest.approx(61.33, abs=0.005)
+    assert half_as_often.months[0] == pytest.approx(2400 / 15 / 3.26115, abs=0.005)
+
+
 def test_sensitivity_changes_one_thing_at_a_time() -> None:
-    (row,) = sensitivity(BOX, RENT_USD, (HOURS_PER_WEEK,))
+    (row,) = sensitivity(BOX, lambda runs: RENT_USD, (HOURS_PER_WEEK,))
     found = dict(zip(CHANGES, row.months, strict=True))
     assert found["as assumed"] == pytest.approx(61.33, abs=0.005)
     assert found["price −20 %"] == pytest.approx(0.8 * 61.328, abs=0.005)

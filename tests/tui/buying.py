@@ -24,7 +24,7 @@ def sample_buying(terms: Terms) -> BuyOrRent:
     bought = [_bought(name, rents, runs, terms.months) for name in terms.purchases]
     bought.sort(key=lambda one: (one.problem != "", one.spent_usd or 0.0))
     first = bought[0].owning
-    table = sensitivity(first, rents[0].usd, USES) if first is not None else ()
+    table = sensitivity(first, lambda runs: rents[0].usd, USES) if first is not None else ()
     return BuyOrRent(terms, runs, ElectricityPrice("DE", 0.3, "sample", "sample"), tuple(bought), rents, table, ())
 
 
