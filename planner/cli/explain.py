@@ -10,13 +10,11 @@ from typing import Any
 from planner.cli.explain_run import (
     LEVER_COLUMNS,
     RUN_COLUMNS,
-    Runs,
     lever_cells,
     lever_records,
     lever_title,
     run_cells,
     run_record,
-    runs_of,
 )
 from planner.cli.money import Currency, currency_of
 from planner.cli.opened_world import opened_world
@@ -27,6 +25,7 @@ from planner.errors import InputError, NothingFitsError
 from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import describe, resolve_experiment
 from planner.plan.explain import Explanation, explain
+from planner.plan.lever_runs import Runs, runs_of
 from planner.plan.operation_kinds import by_kind
 from planner.plan.pick import Choice, pick
 from planner.plan.planning import answer
