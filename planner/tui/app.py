@@ -19,7 +19,7 @@ from planner.plan.plan import Estimate
 from planner.plan.words import machine_name
 from planner.throughput.levers import Lever
 from planner.tui.arrange import Key, Order, key_of
-from planner.tui.asked import Values, command_line, field_of, with_changes
+from planner.tui.asked import FIRST_VALUES, Values, command_line, field_of, with_changes
 from planner.tui.commands import EVERYWHERE, Command, bindings, with_everywhere
 from planner.tui.core import Core, LiveCore, Ranked
 from planner.tui.messages import Answered, BatchFound, Completed, LeversFound, Unanswerable
@@ -69,7 +69,8 @@ class PlannerApp(App[None]):
         self._directory = directory
         remembered = settings if settings is not None else load_settings(directory)
         self.core: Core = core or LiveCore()
-        self.values: Values = dict(remembered.values)
+        self._remembered: Values = dict(remembered.values)
+        self.values: Values = self._remembered
         self.order = Order(sort=remembered.sort, group=remembered.group)
         self.ranked: Ranked | None = None
         self.problem = ""
@@ -81,6 +82,9 @@ class PlannerApp(App[None]):
         self.before_levers: list[Values] = []
         self.sweep_form: SweepForm | None = None  # the Sweep tab's, kept while other tabs are open
         self.buying: Terms | None = None  # the same of Buy or rent
+        self.last_answers: dict[
+            str, tuple[Values, Any, Any]
+        ] = {}  # by tab: the form's values, its question, its answer
         self._levers_of: tuple[int, Key] | None = None
         self._asking = self._ask_again = False
         self._resting: Timer | None = None
@@ -238,6 +242,13 @@ class PlannerApp(App[None]):
             self.before_levers.append(self.values)
             self._ask_otherwise(with_changes(self.values, self.ranked.plan.experiment, lever.experiment))
 
+    def action_start_over(self) -> None:
+        """The question of a first visit in the usual order; what was asked before is kept, to come back to."""
+        self.before_levers.append(self.values)
+        self.order = Order()
+        self._ask_otherwise(FIRST_VALUES)
+        self.cursor_moved = False
+
     def undo_lever(self) -> None:
         if self.before_levers:
             self._ask_otherwise(self.before_levers.pop())
@@ -385,8 +396,14 @@ class PlannerApp(App[None]):
     async def action_quit(self) -> None:
         self.refresh_control.stop()
         self.profile_control.stop()
-        save_settings(Settings(self.values, self.theme, self.order.sort, self.order.group), self._directory)
+        save_settings(Settings(self._values_to_keep(), self.theme, self.order.sort, self.order.group), self._directory)
         self.exit()
+
+    def _values_to_keep(self) -> Values:
+        """The form, or what was answered last where it cannot be used: the next visit opens on an answer."""
+        if not self.problem:
+            return self.values
+        return self.ranked.values if self.ranked is not None else self._remembered
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """The palette: every command of this screen, under its group."""

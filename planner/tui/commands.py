@@ -59,6 +59,7 @@ PLAN = (
     Command("Plan", "rows that have no rank, and why", "u", "screen.unranked"),
     Command("Plan", "ask again, now", "ctrl+r", "app.ask_again"),
     Command("Plan", "the recommended row", "r", "screen.recommended"),
+    Command("Plan", "start over with the first question", "", "app.start_over"),
     Command("Plan", "undo the lever tried last", "z", "screen.undo_lever"),
     Command("Plan", "the largest batch that fits this row's machine", "B", "screen.largest_batch"),
     *(

@@ -1,4 +1,4 @@
-"""What the app remembers between visits: the last question, the theme, the order of the table."""
+"""What the app remembers between visits: the last question that had an answer, the theme, the order of the table."""
 
 import json
 from contextlib import suppress
@@ -9,6 +9,7 @@ from planner.profiler.this_machine import cache_directory
 from planner.tui.arrange import GROUPS, SORTS
 from planner.tui.asked import FIRST_VALUES, Values
 from planner.tui.theme import PALETTES
+from planner.tui.widgets.field import LABELS
 
 _FILE = "app.json"
 
@@ -34,7 +35,7 @@ def load_settings(directory: Path | None = None) -> Settings:
     values = record.get("values")
     known = Settings()
     return Settings(
-        values={str(key): str(text) for key, text in values.items()} if isinstance(values, dict) else known.values,
+        values=_texts(values) or known.values,
         theme=_one_of(record.get("theme"), PALETTES, known.theme),
         sort=_one_of(record.get("sort"), SORTS, known.sort),
         group=_one_of(record.get("group"), GROUPS, known.group),
@@ -52,6 +53,14 @@ def save_settings(settings: Settings, directory: Path | None = None) -> None:
         partial = directory / f"{_FILE}.part"
         partial.write_text(text, encoding="utf-8")
         partial.replace(directory / _FILE)
+
+
+def _texts(values: object) -> dict[str, str]:
+    """What of a record can be a form: texts by the keys of its fields; nothing where no model is among them."""
+    if not isinstance(values, dict):
+        return {}
+    texts = {key: text for key, text in values.items() if key in LABELS and isinstance(text, str)}
+    return texts if "model" in texts else {}
 
 
 def _one_of(value: object, known: object, default: str) -> str:

@@ -6,6 +6,7 @@ import pytest
 from textual.events import Key
 from textual.widgets import DataTable, Input
 
+from planner.tui.asked import FIRST_VALUES
 from planner.tui.panes import PANES
 from planner.tui.screens.dialogs import ChartScreen, JumpScreen, TextDialog
 from planner.tui.screens.export import ExportScreen
@@ -308,6 +309,32 @@ async def test_the_theme_and_the_question_are_remembered(open_app: Open, tmp_pat
     remembered = load_settings(app._directory)
     assert remembered.theme == "planner-light"
     assert remembered.values["budget"] == "7"
+
+
+async def test_a_question_without_an_answer_is_not_remembered(open_app: Open) -> None:
+    async with open_app() as (app, pilot):
+        await to_field(app, pilot, "budget")
+        await pilot.press("7")
+        await settled(app, pilot)
+        await pilot.press("x")
+        await settled(app, pilot)
+        assert app.problem
+        await pilot.press("escape", "ctrl+q")
+    assert load_settings(app._directory).values["budget"] == "7"
+
+
+async def test_one_can_start_over_and_come_back(open_app: Open) -> None:
+    core = CannedCore()
+    async with open_app(core, Settings({"model": "bert-large", "budget": "x"}, sort="cost")) as (app, pilot):
+        assert app.problem
+        command = next(one for one in app.get_system_commands(app.screen) if "start over" in one.title)
+        await command.callback()
+        await settled(app, pilot)
+        assert core.asked[-1] == (FIRST_VALUES, "value")
+        assert app.query_one(ExperimentForm).values == FIRST_VALUES
+        await pilot.press("z")
+        await settled(app, pilot)
+        assert app.values == {"model": "bert-large", "budget": "x"}
 
 
 async def test_only_some_places(open_app: Open) -> None:

@@ -21,6 +21,13 @@ def test_a_damaged_file_is_a_first_visit(tmp_path: Path, text: str) -> None:
     assert load_settings(tmp_path) == Settings()
 
 
+def test_what_is_no_text_of_a_field_is_let_go_of(tmp_path: Path) -> None:
+    (tmp_path / "app.json").write_text('{"values": {"model": "vgg16", "budget": 60, "epochs": "3", "fine": "tuning"}}')
+    assert load_settings(tmp_path).values == {"model": "vgg16", "epochs": "3"}
+    (tmp_path / "app.json").write_text('{"values": {"model": ["x"], "epochs": "3"}}')
+    assert load_settings(tmp_path) == Settings()
+
+
 def test_a_place_that_cannot_be_written_costs_the_memory_only(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     save_settings(Settings(), tmp_path / "file")
