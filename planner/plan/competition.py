@@ -23,7 +23,7 @@ from planner.plan.config import Config
 from planner.plan.electricity import ElectricityPrice, electricity_price
 from planner.plan.extras import tariffs
 from planner.plan.free_tier import free_candidate
-from planner.plan.knowledge import knowledge_for
+from planner.plan.knowledge import doubted, knowledge_for
 from planner.plan.owned import machines_at_hand, machines_to_buy
 from planner.plan.question import DEFAULT_HOUR_VALUE_USD, Question, Where, resolve_where
 from planner.plan.recommend import Named
@@ -102,7 +102,11 @@ def gather(experiment: Experiment, question: Question, world: World, now: dateti
             *price_assumptions(question.max_price_usd_per_hour, dearer),
             f"an hour of waiting is worth {hour_value:g} USD (--hour-value)",
         ),
-        warnings=(*world.catalog.notices, *(unpriced(question, world) if "cloud" in where.places else ())),
+        warnings=(
+            *doubted(question, experiment),
+            *world.catalog.notices,
+            *(unpriced(question, world) if "cloud" in where.places else ()),
+        ),
         tariffs=lambda changed, num_nodes: _tariffs(changed, num_nodes, world),
         open_nodes=question.num_nodes is None and question.max_price_usd_per_hour is None,
     )

@@ -39,6 +39,15 @@ def knowledge_for(question: Question, experiment: Experiment, world: World) -> t
     return knowledge_with_profile(knowledge, local.profile, local.machine, experiment), taught
 
 
+def doubted(question: Question, experiment: Experiment) -> list[str]:
+    """What cannot be right of the user's own measurements, a sentence each. Raises InputError."""
+    if not question.measured:
+        return []
+    from planner.throughput.own_measurements import above_peak
+
+    return above_peak(question.measured, experiment)
+
+
 def _expectation(local: FoundMachine) -> Expectation | None:
     """What measurements of GPUs are held against where this machine's own were measured; None: against what ships."""
     if local.profile is None or local.profile.gpu is None or local.machine.accelerator.kind == "cpu":

@@ -8,9 +8,14 @@ from planner.experiment.experiment import Experiment, Precision
 from planner.hardware.presets import machine_from_spec
 from planner.hardware.selection import resolve_count
 from planner.throughput.backtest import reference_of
+from planner.throughput.calibration import load_calibration
 from planner.throughput.evidence import Expectation, Knowledge, shipped_knowledge
+from planner.throughput.kernels import operations_in, runs_winograd, training_flops
+from planner.throughput.lineage import variant_of
 from planner.throughput.measurement import Measurement
+from planner.throughput.precision import resolve_precision
 from planner.throughput.row_software import Software
+from planner.units import counted
 
 FORM = "write GPU[:COUNT]=SAMPLES_PER_S[,PRECISION][,bBATCH], such as 'RTX 3090=812' or 'A100:8=9800,fp32,b128'"
 _MAX_BATCH = 1 << 24
@@ -67,6 +72,38 @@ def own_measurement(text: str, experiment: Experiment) -> Measurement:
         software=Software(channels_last=experiment.channels_last, compiled=experiment.compiled, tuned=experiment.tuned),
         optimizer=experiment.optimizer,
     )
+
+
+def above_peak(texts: Sequence[str], experiment: Experiment) -> list[str]:
+    """A sentence on each measurement that takes more arithmetic than its GPUs have. Raises InputError."""
+    found = []
+    for text in texts:
+        measurement = own_measurement(text, experiment)
+        share = _share_of_peak(measurement, experiment)
+        if share is not None and share > 1.0:
+            workload = measurement.workload
+            length = f" of {workload.seq_length:,} tokens" if workload.seq_length else ""
+            found.append(
+                f"the measurement {text!r} is {share:,.0%} of what the arithmetic of its "
+                f"{counted(measurement.machine.devices, 'GPU')} allows: it is taken as {workload.sample_unit}s{length} "
+                f"a second, of {workload.name} in {measurement.precision}"
+            )
+    return found
+
+
+def _share_of_peak(measurement: Measurement, experiment: Experiment) -> float | None:
+    """The measured rate's FLOP/s over the peak, as MFU counts both.
+
+    None where the peak is unknown, or where convolutions multiply less than is counted (Winograd).
+    """
+    machine, workload = measurement.machine, measurement.workload
+    precision = resolve_precision(measurement.precision, machine.accelerator)
+    if precision is None:
+        return None
+    if any(runs_winograd(o.op_class, o.element_bytes, precision) for o in operations_in(workload, precision)):
+        return None
+    flops = training_flops(workload, variant_of(experiment, load_calibration()))
+    return flops * measurement.samples_per_s / (precision.peak_flops_per_s * machine.devices)
 
 
 def _precision(word: str) -> Precision | None:

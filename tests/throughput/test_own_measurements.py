@@ -6,8 +6,9 @@ import pytest
 
 from planner.errors import InputError
 from planner.experiment.resolve import ExperimentRequest, resolve_experiment
+from planner.hardware.catalog import accelerator
 from planner.hardware.presets import machine_from_spec
-from planner.throughput.own_measurements import knowledge_with, own_measurement
+from planner.throughput.own_measurements import above_peak, knowledge_with, own_measurement
 from planner.throughput.step import StepModel
 
 RESNET = resolve_experiment(ExperimentRequest("resnet50", epochs=90))._replace(dataset=None)
@@ -64,3 +65,28 @@ def test_measurements_narrow_the_interval() -> None:
 
 def test_no_measurement_is_what_ships() -> None:
     assert _rate("T4") == StepModel(RESNET).estimate(machine_from_spec("x", "T4")).samples_per_s.p50  # type: ignore[union-attr]
+
+
+GPT2 = resolve_experiment(ExperimentRequest("gpt2", tokens=1e9))
+
+
+def test_more_than_the_gpus_arithmetic_allows_is_doubted() -> None:
+    """An RTX 3090 has 71.2 bf16 TFLOP/s, a step of GPT-2 about 6 FLOP for each of 124 M weights and 1,024 tokens."""
+    limit = accelerator("RTX3090").bf16_flops_per_s / GPT2.workload.training_flops_per_sample  # type: ignore[operator]
+    assert limit == pytest.approx(71e12 / (6 * 124e6 * 1024), rel=0.2)
+    assert above_peak([f"RTX 3090={0.99 * limit}", f"RTX 3090:4={3.9 * limit}"], GPT2) == []
+    (text,) = above_peak([f"RTX 3090={0.5 * limit}", f"RTX 3090:2={3 * limit}"], GPT2)
+    assert text.startswith(f"the measurement 'RTX 3090:2={3 * limit}' is 150% of what the arithmetic of its 2 GPUs")
+    assert text.endswith("it is taken as sequences of 1,024 tokens a second, of gpt2 in amp")
+
+
+def test_frozen_weights_have_no_gradients_to_count() -> None:
+    limit = accelerator("RTX3090").bf16_flops_per_s / GPT2.workload.training_flops_per_sample  # type: ignore[operator]
+    assert above_peak([f"RTX 3090={1.1 * limit}"], GPT2._replace(lora_rank=16)) == []
+
+
+def test_convolutions_that_multiply_less_than_is_counted_are_not_doubted() -> None:
+    """Winograd's F(4x4, 3x3) leaves out three of four multiplications (Lavin and Gray, CVPR 2016)."""
+    limit = accelerator("V100-SXM2-16GB").fp32_flops_per_s / RESNET.workload.training_flops_per_sample  # type: ignore[operator]
+    assert above_peak([f"V100-SXM2-16GB={1.2 * limit},fp32"], RESNET) == []
+    assert above_peak([f"V100-SXM2-16GB={1.2 * limit * 125 / 15.7}"], RESNET) != []
