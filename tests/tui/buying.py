@@ -1,6 +1,6 @@
 """Buying against renting, with invented rates and prices of rent."""
 
-from planner.errors import InputError
+from planner.errors import UnknownNameError
 from planner.plan.bought import Bought
 from planner.plan.breakeven import Owning, break_even, sensitivity
 from planner.plan.buy_or_rent import USES, BuyOrRent, Terms
@@ -14,7 +14,7 @@ RATES = {"RTX 4090": (1480.0, 79_200.0, 3.3), "used RTX 3090": (905.0, 129_600.0
 
 
 def sample_buying(terms: Terms) -> BuyOrRent:
-    """The default machines, of which the two in ``RATES`` can run it. Raises InputError for others."""
+    """The default machines, of which the two in ``RATES`` can run it. Raises UnknownNameError for others."""
     rents = (
         Rent("cheapest", "vast RTX 4090 (1× RTX 4090) in de, spot", "vast", "RTX 4090", "de", "spot", SEEN, 6.2, 79e3),
         Rent("on demand", "aws g6e.xlarge (1× L40S) in us-east-1, on demand", "aws", "g6e.xlarge", "us-east-1",
@@ -30,7 +30,7 @@ def sample_buying(terms: Terms) -> BuyOrRent:
 
 def _bought(name: str, rents: tuple[Rent, ...], runs: float, months: float) -> Bought:
     if name.startswith("FOO"):
-        raise InputError(f"unknown accelerator {name!r}")
+        raise UnknownNameError("accelerator", name)
     purchase = described_purchase(name)
     if name not in RATES:
         return Bought(purchase, "a batch of 1 does not fit")

@@ -14,7 +14,7 @@ from planner.plan.buy_or_rent import Terms
 from planner.plan.buying_words import verdict
 from planner.tui.app import PlannerApp
 from planner.tui.panes import PANES
-from planner.tui.screens.breakeven import BreakevenScreen, cards_text, flags
+from planner.tui.screens.breakeven import BreakevenScreen, assumed_text, cards_text, flags
 from planner.tui.settings import Settings
 from planner.tui.theme import PALETTES
 from planner.tui.widgets.money_pane import money_text
@@ -88,7 +88,7 @@ def test_a_narrow_pane_keeps_the_columns_that_matter() -> None:
     heads = [cards_text(sample_buying(Terms()), 0, PALETTE, width).plain.splitlines()[0] for width in (40, 56, 76, 98)]
     assert [head.split() for head in heads[:2]] == [
         ["machine", "price", "pays", "from"],
-        ["machine", "price", "a", "run", "pays", "from", "36", "mo"],
+        ["machine", "price", "takes", "pays", "from", "36", "mo"],
     ]
     assert "samples/s" in heads[2]
     assert "if resold" in heads[3]
@@ -136,6 +136,38 @@ async def test_what_might_be_bought_is_typed_and_a_wrong_name_is_said(open_app: 
         screen.query_one("#buy-cards", Input).value = "FOO"
         await compared(app, pilot)
         assert "unknown accelerator" in said(screen, "#told")
+        assert "known are RTX 4090, RTX 5090" in said(screen, "#told")
+
+
+async def test_a_wrong_name_leaves_the_last_answer_and_has_no_command_line(open_app: Open) -> None:
+    async with open_app(settings=Settings(LIMITED)) as (app, pilot):
+        screen = await buying_tab(app, pilot)
+        screen.query_one("#buy-cards", Input).value = "FOO"
+        await compared(app, pilot)
+        await pilot.press("escape")
+        again = await buying_tab(app, pilot)
+        assert again is not screen
+        assert "unknown accelerator" in said(again, "#told")
+        assert "Below still stands the last answer." in said(again, "#told")
+        assert "used RTX 3090" in again.query_one("#cards").query_one(Static).render().plain  # type: ignore[union-attr]
+        await pilot.press("y")
+        await pilot.pause()
+        assert app.clipboard == ""
+        assert "No command line yet" in shown(app)
+
+
+def test_hours_a_week_say_whose_they_are_and_when_a_week_has_fewer() -> None:
+    found = sample_buying(Terms(hours_per_week=168))
+    names = [one.purchase.name for one in found.bought]
+    slow = assumed_text(found, names.index("used RTX 3090"), PALETTE).plain.splitlines()
+    quick = assumed_text(found, names.index("RTX 4090"), PALETTE).plain.splitlines()
+    assert slow[:2] == ["work       168 h/week", "   of      RTX 4090"]
+    assert "busy       275 h/week" in slow
+    assert slow[slow.index("busy       275 h/week") + 1].strip() == "a week has 168!"
+    assert quick[:2] == slow[:2]
+    assert not any("a week has" in line for line in quick)
+    assert "costs      $6.20 a run" in quick
+    assert "takes      21h57 a run" in quick
 
 
 async def test_a_low_screen_shows_the_cards_field_only_while_it_is_edited(open_app: Open) -> None:

@@ -16,13 +16,13 @@ from planner.tui.app import PlannerApp
 from planner.tui.panes import PANES
 from planner.tui.screens.asking import Told
 from planner.tui.screens.export import ExportScreen
-from planner.tui.screens.sweep import SweepScreen
+from planner.tui.screens.sweep import SweepScreen, _answer_text, _idle_words
 from planner.tui.settings import Settings
-from planner.tui.sweep_form import SweepForm
+from planner.tui.sweep_form import SweepForm, pool_words
 from planner.tui.theme import PALETTES
 from planner.tui.widgets.gantt_pane import gantt_text
 from tests.tui.conftest import Open, settled
-from tests.tui.samples import CannedCore
+from tests.tui.samples import CannedCore, sample_plan
 from tests.tui.sweeps import sample_sweep
 
 LIMITED = {"model": "resnet50", "dataset": "imagenet", "epochs": "90", "deadline": "32h", "budget": "60"}
@@ -67,8 +67,20 @@ def test_machines_are_added_and_dropped_one_by_one() -> None:
     form = SweepForm().with_machine("RTX 4090").with_machine("laptop").with_machine("RTX 4090")
     assert form.pool == "RTX 4090=2, laptop"
     assert form.without_last().pool == "RTX 4090=2"
-    assert form.without_last().without_last().without_last().pool == ""
-    assert SweepForm().without_last().pool == ""
+    assert form.without_last().without_last().pool == "RTX 4090"
+    assert form.without_last().without_last().without_last().pool == "RTX 4090"
+    assert SweepForm(pool="laptop, laptop").without_last().pool == "laptop"
+
+
+def test_the_usual_pool_is_written_out_before_it_is_changed() -> None:
+    plan = sample_sweep(LIMITED, SweepForm()).plan
+    usual = "desk, aws:g6e.xlarge@us-east-2:spot=2, this laptop"
+    assert SweepForm().spelt_out(plan).pool == usual
+    assert SweepForm(pool="RTX 4090").spelt_out(plan).pool == "RTX 4090"
+    row = sample_plan(LIMITED).plan.estimates[0]
+    rented = row._replace(provider="aws", instance_type="g6e.xlarge", region="us-east-2", purchase="spot")
+    assert SweepForm().spelt_out(plan).with_machine(pool_words(rented)).pool == usual.replace("=2", "=3")
+    assert pool_words(row._replace(provider=None, is_this_machine=False, name="desk")) == "desk"
 
 
 def test_the_chart_has_every_machine_and_the_sum_of_their_bills() -> None:
@@ -113,9 +125,9 @@ async def test_only_the_newest_question_is_answered(open_app: Open) -> None:
         screen.change(second)
         await planned(app, pilot)
         assert screen.found == sample_sweep(LIMITED, second)
-        screen.on_told(Told(first, sample_sweep(LIMITED, first), ""))  # an older one, late
+        screen.on_told(Told(LIMITED, first, sample_sweep(LIMITED, first), ""))  # an older one, late
         assert screen.found == sample_sweep(LIMITED, second)
-        screen.on_told(Told(second, None, "the pool is empty"))
+        screen.on_told(Told(LIMITED, second, None, "the pool is empty"))
         assert "✗ the pool is empty" in said(screen, "#told")
         assert "Below still stands the last answer." in said(screen, "#told")
 
@@ -147,15 +159,38 @@ async def test_keys_change_pool_and_order_and_the_form_is_kept(open_app: Open) -
         await planned(app, pilot)
         assert app.sweep_form is not None
         assert app.sweep_form.order == "longest"
-        assert app.sweep_form.pool.endswith("=2")
+        usual = "desk, aws:g6e.xlarge@us-east-2:spot=2, this laptop"
+        assert app.sweep_form.pool == f"{usual}, this machine"  # which there is one of, however often it is added
         await pilot.press("d")
         await planned(app, pilot)
         kept = app.sweep_form
-        assert "=" not in kept.pool
+        assert kept.pool == usual
         await pilot.press("1", SWEEP_KEY)
         await planned(app, pilot)
         assert app.sweep_form == kept
         assert screen is not app.screen
+
+
+async def test_the_last_machine_is_not_dropped(open_app: Open) -> None:
+    async with open_app() as (app, pilot):
+        await sweep_tab(app, pilot)
+        await pilot.press("d", "d", "d", "d")
+        await planned(app, pilot)
+        assert app.sweep_form is not None
+        assert app.sweep_form.pool == "desk"
+
+
+def test_the_bound_is_named_wherever_the_distance_from_it_is() -> None:
+    swept = sample_sweep({"model": "resnet50", "epochs": "90"}, SweepForm())
+    for width in range(40, 120):
+        first = _answer_text(swept, PALETTE, width).plain.splitlines()[0]
+        assert not first.endswith(" %")
+        assert width < 72 or first.endswith(("above the bound", "above what is possible"))
+
+
+def test_idle_hours_are_of_the_machines_in_use() -> None:
+    plan = sample_sweep(LIMITED, SweepForm("seed=1")).plan
+    assert _idle_words(plan) == "0.0 hours of the 1 machine in use, 3 not used"
 
 
 async def test_the_sweep_as_a_command_line(open_app: Open) -> None:

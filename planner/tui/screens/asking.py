@@ -27,17 +27,20 @@ Answer = TypeVar("Answer")
 
 @dataclass
 class Told(Message, bubble=False):
-    """What came of a question: its answer, or the sentence that says why there is none."""
+    """What came of a question about the form's values: its answer, or the sentence that says why there is none."""
 
+    values: Values
     question: Any
     answer: Any
     problem: str
 
 
 class AskingScreen(PlannerScreen, Generic[Question, Answer]):
-    """``found`` is the answer shown last (None before the first), ``problem`` why the newest question has none.
+    """``found`` is the answer shown last (None before the first), ``answered`` the question it is of, ``problem`` why
+    the newest question has none.
 
-    A subclass keeps its ``question`` in the app, where it outlives the screen, and answers it with ``work_out``.
+    A subclass keeps its ``question`` in the app, where it outlives the screen as the last answer does, and answers it
+    with ``work_out``.
     """
 
     COMMAND: ClassVar[str] = ""
@@ -53,6 +56,7 @@ class AskingScreen(PlannerScreen, Generic[Question, Answer]):
     def __init__(self) -> None:
         super().__init__()
         self.found: Answer | None = None
+        self.answered: Question | None = None
         self.problem = ""
         self._waiting = False
 
@@ -92,15 +96,22 @@ class AskingScreen(PlannerScreen, Generic[Question, Answer]):
         super().on_resize(event)
         self.call_after_refresh(self.refresh_content)
 
+    def on_mount(self) -> None:
+        super().on_mount()
+        values, question, answer = self.planner.last_answers.get(self.MODE, (None, None, None))
+        if values == self.planner.values:
+            self.answered, self.found = question, answer
+        self.ask()
+
     def ask(self) -> None:
         self._waiting = True
         question, values = self.question, dict(self.planner.values)
 
         def work() -> None:
             try:
-                told = Told(question, self.work_out(values, question), "")
+                told = Told(values, question, self.work_out(values, question), "")
             except PlannerError as error:
-                told = Told(question, None, str(error))
+                told = Told(values, question, None, str(error))
             self.post_message(told)
 
         self.planner.in_thread(work, self.MODE)
@@ -113,14 +124,20 @@ class AskingScreen(PlannerScreen, Generic[Question, Answer]):
     def on_told(self, message: Told) -> None:
         if message.question == self.question:
             self._waiting, self.problem = False, message.problem
-            self.found = self.found if message.problem else message.answer
+            if not message.problem:
+                self.answered, self.found = message.question, message.answer
+                self.planner.last_answers[self.MODE] = (message.values, message.question, message.answer)
             self.refresh_content()
 
     def prices_changed(self) -> None:
         self.ask()
 
     def action_own_command(self) -> None:
-        """The tab's question as a command line, shown and copied."""
+        """The tab's question as a command line, shown and copied; not of one that has no answer."""
+        if self.problem:
+            text = Text(self.problem, style=self.planner.palette.bad)
+            self.app.push_screen(TextDialog("No command line yet", text, "y"))
+            return
         try:
             words = shlex.split(command_line(self.planner.values))
         except InputError as error:

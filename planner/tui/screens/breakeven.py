@@ -1,5 +1,6 @@
 """Buy or rent: machines one might buy against renting, over the months of a stated use."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, NamedTuple
 
@@ -10,7 +11,8 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.widgets import Input
 
-from planner.plan.bought import Bought
+from planner.errors import UnknownNameError
+from planner.plan.bought import HOURS_OF_A_WEEK, Bought
 from planner.plan.buy_or_rent import DEFAULT_PURCHASES, BuyOrRent, Terms
 from planner.plan.buying_words import months_words, verdict
 from planner.plan.rents import runs_words
@@ -72,7 +74,12 @@ class BreakevenScreen(AskingScreen[Terms, BuyOrRent]):
         self.planner.buying = question
 
     def work_out(self, values: Values, question: Terms) -> BuyOrRent:
-        return self.planner.core.buy_or_rent(values, question)
+        try:
+            return self.planner.core.buy_or_rent(values, question)
+        except UnknownNameError as error:
+            if error.suggestions:
+                raise
+            raise UnknownNameError(error.kind, error.name, hint=f"known are {', '.join(DEFAULT_PURCHASES)}") from error
 
     def flags(self) -> Sequence[str]:
         return flags(self.question)
@@ -97,7 +104,6 @@ class BreakevenScreen(AskingScreen[Terms, BuyOrRent]):
                 cards.value = ", ".join(self.question.purchases)
         self.query_one("#cards").focus()
         super().on_mount()
-        self.ask()
 
     @on(Input.Changed, "#buy-cards")
     def _typed(self) -> None:
@@ -208,7 +214,7 @@ def _columns(months: float) -> tuple[_Column, ...]:
         _Column("price", 9, lambda one: format_money(one.purchase.usd)),
         _Column("GB", 5, _memory, _WIDE),
         _Column("samples/s", 11, lambda one: format_rate(one.samples_per_s.p50 if one.samples_per_s else None), 67),
-        _Column("a run", 8, lambda one: format_duration(one.owning.run_s if one.owning else None), 56),
+        _Column("takes", 8, lambda one: format_duration(one.owning.run_s if one.owning else None), 56),
         _Column("electr.", 9, lambda one: format_money(one.owning.run_usd if one.owning else None), _WIDE),
         _Column("pays from", 11, lambda one: months_words(one.against[0][1].months)),
         _Column("if resold", 11, lambda one: months_words(one.against[0][1].months_after_resale), _WIDE),
@@ -228,7 +234,7 @@ def assumed_text(found: BuyOrRent, card: int, palette: Palette) -> Text:
     one = found.bought[card]
     purchase, owning = one.purchase, one.owning
     rows: list[tuple[str, str]] = [
-        ("use", f"{found.terms.hours_per_week:g} h/week"),
+        *_work_words(found),
         ("runs", f"{runs_words(found.runs_per_month)} a month"),
         ("horizon", f"{found.terms.months:g} months"),
         ("current", f"{found.electricity.usd_per_kwh:g} $/kWh"),
@@ -242,12 +248,26 @@ def assumed_text(found: BuyOrRent, card: int, palette: Palette) -> Text:
         rows += [
             ("power", f"{one.power_w / 1000:.2f} kW"),
             ("busy", f"{one.hours_per_week or 0:.0f} h/week"),
+            *([("", f"a week has {HOURS_OF_A_WEEK:g}!")] if one.is_too_slow else []),
             ("resale", format_money(owning.value_usd(found.terms.months))),
         ]
     for rent, even in one.against:
-        rows += [("", ""), (f"rent, {rent.label}", ""), (rent.words, ""), ("a run", format_money(rent.usd))]
-        rows += [("takes", format_duration(rent.time_s)), ("pays from", months_words(even.months))]
+        rows += [("", ""), (f"rent, {rent.label}", ""), (rent.words, ""), ("costs", f"{format_money(rent.usd)} a run")]
+        rows += [("takes", f"{format_duration(rent.time_s)} a run"), ("pays from", months_words(even.months))]
     return Text("\n").join(
-        Text(f"{name:<{_LABEL}}" if value else name, style=palette.dim).append(value, style=palette.text)
+        Text(f"{name:<{_LABEL}}" if value else name, style=palette.dim).append(
+            value, style=palette.bad if value.endswith("!") else palette.text
+        )
         for name, value in rows
     )
+
+
+def _work_words(found: BuyOrRent) -> list[tuple[str, str]]:
+    """The hours a week of the machine that they are said of, or nothing where the runs were said."""
+    if found.terms.runs_per_month is not None:
+        return []
+    hours = found.terms.hours_per_week
+    busy = (one for one in found.bought if one.hours_per_week is not None and math.isclose(one.hours_per_week, hours))
+    first = next(busy, None)
+    rows = [("work", f"{hours:g} h/week")]
+    return rows if first is None else [*rows, ("   of", first.purchase.name)]

@@ -13,8 +13,9 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from planner.errors import InputError
 from planner.experiment.resolve import describe
-from planner.plan.sweep import ORDERS
+from planner.plan.sweep import ORDERS, SweepPlan
 from planner.plan.sweep_options import Sooner
 from planner.plan.swept import Swept
 from planner.plan.words import machine_name
@@ -24,7 +25,7 @@ from planner.tui.clock import moment
 from planner.tui.commands import Command, bindings, footer
 from planner.tui.drawing import both_ends, fitted
 from planner.tui.screens.asking import AskingScreen
-from planner.tui.sweep_form import SweepForm
+from planner.tui.sweep_form import SweepForm, pool_words
 from planner.tui.theme import Palette
 from planner.tui.widgets.facts_pane import FactsPane
 from planner.tui.widgets.gantt_pane import GanttPane
@@ -96,7 +97,6 @@ class SweepScreen(AskingScreen[SweepForm, Swept]):
         self._fill(self.question)
         self.query_one(GanttPane).focus()
         super().on_mount()
-        self.ask()
 
     def _fill(self, form: SweepForm) -> None:
         """Show the form's texts, without taking that for typing."""
@@ -144,18 +144,38 @@ class SweepScreen(AskingScreen[SweepForm, Swept]):
 
     def action_add(self) -> None:
         row = self.planner.chosen or (self.planner.ranked.recommended if self.planner.ranked else None)
-        if row is None:
+        form = self._with_pool()
+        if row is None or form is None:
             return
-        what: str = "this machine" if row.is_this_machine else row.place
-        if row.provider is not None:
-            region = f"@{row.region}" if row.region else ""
-            what = f"{row.provider}:{row.instance_type}{region}:{row.purchase}"
-        elif not row.is_this_machine and not row.hypothetical:
-            self.notify(f"{machine_name(row)} is taken as the best {row.place}", timeout=3)
-        self._edit(self.question.with_machine(what))
+        what = pool_words(row)
+        if row.provider is None and not row.hypothetical and form.has(what):
+            self.notify(f"{machine_name(row)} is in the pool already", timeout=3)
+        else:
+            self._edit(form.with_machine(what))
 
     def action_drop(self) -> None:
-        self._edit(self.question.without_last())
+        form = self._with_pool()
+        if form is None:
+            return
+        less = form.without_last()
+        if less == form:
+            self.notify("A sweep needs a machine; with nothing in its pool line it takes the usual ones.", timeout=3)
+        else:
+            self._edit(less)
+
+    def _with_pool(self) -> SweepForm | None:
+        """The form with its pool in words, to add to and to take from; None where those are not known."""
+        usual = self.answered is not None and not self.answered.pool.strip()
+        form = self.question.spelt_out(self.found.plan if usual and self.found is not None else None)
+        try:
+            form.has("")
+        except InputError as error:
+            self.notify(str(error), timeout=3)
+            return None
+        if not form.pool.strip():
+            self.notify("the usual pool is not known yet", timeout=3)
+            return None
+        return form
 
     def action_order(self) -> None:
         self._edit(self.question._replace(order=ORDERS[(ORDERS.index(self.question.order) + 1) % len(ORDERS)]))
@@ -177,8 +197,8 @@ def _limits_text(swept: Swept, palette: Palette) -> Text:
 def _answer_text(swept: Swept, palette: Palette, width: int) -> Text:
     """What it comes to, and what a day sooner costs: two lines."""
     line = right = Text()
-    for short in (False, True):
-        line, right = _planned(swept, palette, short=short), _verdict(swept, palette, brief=short)
+    for short, brief in ((False, False), (False, True), (True, True)):
+        line, right = _planned(swept, palette, short=short), _verdict(swept, palette, brief=brief)
         if line.cell_len + right.cell_len < width:
             break
     return Text("\n").join([both_ends(line, right, width), _sooner_text(swept, palette, width)])
@@ -201,7 +221,7 @@ def _verdict(swept: Swept, palette: Palette, *, brief: bool) -> Text:
     plan = swept.plan
     if plan.p_meets is None:
         above = f"{(plan.makespan_s.p50 / plan.bound_s - 1) * 100:.1f} %"
-        return Text(above if brief else f"{above} above what is possible", style=palette.dim)
+        return Text(f"{above} above {'the bound' if brief else 'what is possible'}", style=palette.dim)
     style = palette.good if swept.meets else palette.bad
     verdict = "meets" if swept.meets else "misses"
     sure = f"{percent(plan.p_meets)} sure"
@@ -244,6 +264,13 @@ def _pools_text(swept: Swept, palette: Palette, width: int) -> Text:
     return Text("\n").join(lines)
 
 
+def _idle_words(plan: SweepPlan) -> str:
+    """'1.5 hours of the 3 machines in use, 1 not used'."""
+    unused = len(plan.tracks) - plan.used
+    words = f"{plan.idle_s / 3600:,.1f} hours of the {counted(plan.used, 'machine')} in use"
+    return f"{words}, {unused} not used" if unused else words
+
+
 def _runs_text(swept: Swept, order: str, palette: Palette) -> Text:
     plan, times = swept.plan, swept.plan.feedback
     facts = (
@@ -251,7 +278,7 @@ def _runs_text(swept: Swept, order: str, palette: Palette) -> Text:
         ("results", f"quarter after {format_duration(times.quarter_s)}, half after {format_duration(times.half_s)}"),
         ("makespan", f"{format_duration(plan.makespan_s.p10)} to {format_duration(plan.makespan_s.p90)}, P10 to P90"),
         ("bound", f"{format_duration(plan.bound_s)}: no schedule ends before"),
-        ("idle", f"{plan.idle_s / 3600:,.1f} machine hours"),
+        ("idle", _idle_words(plan)),
     )
     lines = [Text(f"{name:<10}", style=palette.dim).append(words, style=palette.text) for name, words in facts]
     lines.append(Text())
