@@ -14,6 +14,7 @@ from planner.experiment.resolve import resolve_experiment
 from planner.plan.alternative import alternative
 from planner.plan.candidates import Candidate
 from planner.plan.explain import Explanation, explain
+from planner.plan.lever_runs import LeverRun, runs_of
 from planner.plan.pick import find
 from planner.plan.plan import Estimate, Plan
 from planner.plan.planning import Answer, answer, written
@@ -112,6 +113,8 @@ class Core(Protocol):
 
     def explain(self, ranked: Ranked, estimate: Estimate) -> Explanation | None: ...
 
+    def lever_runs(self, ranked: Ranked, estimate: Estimate, explanation: Explanation) -> Sequence[LeverRun]: ...
+
     def sweep(self, values: Values, form: SweepForm) -> Swept: ...
 
     def buy_or_rent(self, values: Values, terms: Terms) -> BuyOrRent: ...
@@ -199,6 +202,14 @@ class LiveCore:
             return None
         knowledge = ranked.answer.competition.knowledge
         return explain(ranked.plan.experiment, candidate.machine, self._opened().local.machine, knowledge)
+
+    def lever_runs(self, ranked: Ranked, estimate: Estimate, explanation: Explanation) -> Sequence[LeverRun]:
+        """What each of the explanation's levers makes of the row's whole run, the soonest done first."""
+        choice = find(ranked.answer, estimate) if ranked.answer is not None else None
+        if choice is None or ranked.answer is None:
+            return ()
+        plan = ranked.plan
+        return runs_of(plan.experiment, choice, explanation, ranked.answer.competition, plan.generated_at).levers
 
     def sweep(self, values: Values, form: SweepForm) -> Swept:
         """The form's experiment over the sweep's grid and pool."""

@@ -10,6 +10,7 @@ from planner.errors import DataError, InputError
 from planner.experiment.resolve import resolve_experiment
 from planner.plan.buy_or_rent import BuyOrRent, Terms
 from planner.plan.explain import Explanation, PartComparison, Stage
+from planner.plan.lever_runs import LeverRun
 from planner.plan.plan import CostPart, Estimate, Place, Plan, Recommendation, TimePart
 from planner.plan.probability import p_below
 from planner.plan.relax import Relaxation
@@ -261,6 +262,9 @@ class CannedCore:
                 Stage("forward passes alone", None, "samples/s", ""),
             ),
         )
+
+    def lever_runs(self, ranked: Ranked, row: Estimate, explanation: Explanation) -> Sequence[LeverRun]:
+        return [LeverRun(lever, None, lever.time_factor, lever.time_factor) for lever in explanation.levers]
 
     def sweep(self, values: Values, form: SweepForm) -> Swept:
         return sample_sweep(values, form)

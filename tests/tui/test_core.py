@@ -55,7 +55,14 @@ def test_a_row_is_explained_with_its_levers(core: LiveCore) -> None:
     assert row.step_time_s is not None
     assert explanation.step.step_time_s == row.step_time_s
     assert [lever.name for lever in core.levers(ranked, row)] == [lever.name for lever in explanation.levers]
+    runs = core.lever_runs(ranked, row, explanation)
+    assert {one.lever.name for one in runs} == {lever.name for lever in explanation.levers}
+    asked = row.time_s
+    assert asked is not None
+    for one in runs:
+        assert one.run is None or one.time_factor == pytest.approx(one.run.time_s.p50 / asked.p50)
     assert core.explain(ranked, row._replace(name="nowhere")) is None
+    assert core.lever_runs(ranked, row._replace(name="nowhere"), explanation) == ()
     assert core.levers(ranked, row._replace(name="nowhere")) == ()
 
 

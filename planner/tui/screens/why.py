@@ -17,6 +17,7 @@ from textual.widgets import DataTable, Static
 
 from planner.experiment.resolve import describe
 from planner.plan.explain import Explanation
+from planner.plan.lever_runs import LeverRun
 from planner.plan.plan import Estimate
 from planner.plan.words import gpus_words, machine_name
 from planner.throughput.levers import Lever
@@ -43,18 +44,19 @@ _ONE_PANE = 100
 
 @dataclass
 class Explained(Message):
-    """The core has taken the row apart; None where it can say nothing about it."""
+    """The core has taken the row apart; None where it can say nothing about it. ``levers`` with their whole runs."""
 
     ranked: Ranked
     row: Estimate
     explanation: Explanation | None
+    levers: Sequence[LeverRun] = ()
 
 
 class LeverTable(DataTable[Text]):
-    """Levers, those that fit first, the fastest of them first."""
+    """Levers, those that fit first, the soonest done of them first."""
 
     HELP = """\
-What would change the row, one lever at a time: time, cost and memory against the run as it is.
+What would change the row, one lever at a time: the whole run's time and cost, and memory, against the run as it is.
 
 Space   puts the lever into the form; everything is ranked again
 z       takes the lever tried last out again
@@ -128,20 +130,23 @@ class WhyScreen(PlannerScreen):
         explanation = known.explanation if known is not None and fresh else None
         for pane in self.query(WhyTable):
             pane.show(row, explanation, self.planner.palette)
-        if fresh:
-            self._show_levers(explanation.levers if explanation is not None else ())
+        if known is not None and fresh:
+            self._show_levers(known.levers)
         elif self._wanted is None or self._wanted[0].number != ranked.number or key_of(self._wanted[1]) != key_of(row):
             self._wanted = (ranked, row)
             self.planner.in_thread(partial(self._explain, ranked, row), "explain")
 
     def _explain(self, ranked: Ranked, row: Estimate) -> None:
-        self.post_message(Explained(ranked, row, self.planner.core.explain(ranked, row)))
+        core = self.planner.core
+        explanation = core.explain(ranked, row)
+        runs = core.lever_runs(ranked, row, explanation) if explanation is not None else ()
+        self.post_message(Explained(ranked, row, explanation, runs))
 
     def on_explained(self, message: Explained) -> None:
         self._explained = message
         self.refresh_content()
 
-    def _show_levers(self, levers: Sequence[Lever]) -> None:
+    def _show_levers(self, levers: Sequence[LeverRun]) -> None:
         palette = self.planner.palette
         table = self.query_one(LeverTable)
         cursor = table.cursor_row
@@ -149,10 +154,10 @@ class WhyScreen(PlannerScreen):
         table.clear(columns=True)
         for title, cells in ((" lever", 24), ("  time ", 7), ("  cost ", 7), ("memory ", 7), (" note", width - 45)):
             table.add_column(Text(title, style=palette.dim), width=cells)
-        for lever in levers:
+        for lever, _, time_factor, cost_factor in levers:
             name = Text(f" {fitted(lever.name, 22)}", style=palette.text if lever.fits else palette.faint)
             note = _note(lever)
-            factors = lever_cells((lever.time_factor, lever.time_factor, lever.memory_factor), palette)
+            factors = lever_cells((time_factor, cost_factor, lever.memory_factor), palette)
             table.add_row(name, *factors, Text(f" {fitted(note, width - 47)}", style=palette.dim))
         if levers:
             table.move_cursor(row=min(cursor, len(levers) - 1), animate=False)
@@ -165,9 +170,8 @@ class WhyScreen(PlannerScreen):
         self.query_one("#lever", Static).update(Text(note, style=self.planner.palette.text))
 
     def _lever_at(self, index: int) -> Lever | None:
-        known = self._explained
-        levers = known.explanation.levers if known is not None and known.explanation is not None else ()
-        return levers[index] if 0 <= index < len(levers) else None
+        levers = self._explained.levers if self._explained is not None else ()
+        return levers[index].lever if 0 <= index < len(levers) else None
 
     def action_step(self, by: int) -> None:
         self.planner.plan_screen.step(by)
