@@ -14,7 +14,7 @@ from planner.plan.planning import Answer, answer, written
 from planner.plan.question import Question
 from planner.plan.relax import Relaxation, limit_met, relaxations
 from planner.plan.search import Limits
-from planner.plan.words import BUY_WORDS, gpus_words, machine_name, where_words
+from planner.plan.words import BUY_WORDS, bound_mark, gpus_words, machine_name, where_words
 from planner.plan.world import World
 from planner.throughput.levers import levers
 from planner.units import MoneyFormat, format_duration, format_money
@@ -60,7 +60,7 @@ def _moved(one: Relaxation, money: MoneyFormat) -> str:
         text = f"a budget of {budget} is met by {_row_words(one.estimate)}"
     cost = one.estimate.cost_usd
     both = "" if one.meets_all else ", though not the other limit"
-    return text + (f" for {money(cost.p50)}" if cost is not None else "") + both
+    return text + (f" for {bound_mark(one.estimate)}{money(cost.p50)}" if cost is not None else "") + both
 
 
 def _unrestricted(
@@ -83,11 +83,11 @@ def _unrestricted(
     if answered.best is None:
         return
     row = written(experiment, answered, now, max_rows=1).recommendation
-    if row is not None and row.estimate.cost_usd is not None and row.estimate.time_s is not None:
-        found = row.estimate
+    found = None if row is None else row.estimate
+    if found is not None and found.cost_usd is not None and found.time_s is not None:
         yield (
             f"without {', '.join(flags)}, {_row_words(found)} makes it: "
-            f"{format_duration(row.estimate.time_s.p50)} for {money(row.estimate.cost_usd.p50)}"
+            f"{format_duration(found.time_s.p50)} for {bound_mark(found)}{money(found.cost_usd.p50)}"
         )
 
 
