@@ -10,7 +10,7 @@ from planner.plan.competition import Competition, gather
 from planner.plan.plan import Estimate, Plan, Recommendation
 from planner.plan.question import Question
 from planner.plan.recommend import recommend, why_none, why_not_before
-from planner.plan.refit import refit_sentence, refits
+from planner.plan.refit import Refit, refit_sentence, refits
 from planner.plan.rows import ranked_estimate, refused_estimate
 from planner.plan.search import ORDINARY_STACKS, Limits, Ranking, Refusal, Row, Setting, pareto_front, rank
 from planner.plan.sentence import recommendation_sentence
@@ -85,7 +85,7 @@ def written(
     estimates = tuple(map(estimate, shown))
     refusals = _by_machine_and_reason(ranking.refusals) if by_machine else ranking.refusals
     recommendation, reason = None, ""
-    ways = _ways_to_fit(experiment, answered, now, money)
+    ways = tuple(refit_sentence(experiment, way, money) for way in ways_to_fit(experiment, answered, now))
     if best is None:
         reason = (
             why_none(rows, competition.limits, competition.named) if rows or not ways else "Nothing fits as it stands."
@@ -119,14 +119,13 @@ def written(
     )
 
 
-def _ways_to_fit(experiment: Experiment, answered: Answer, now: datetime, money: MoneyFormat) -> tuple[str, ...]:
+def ways_to_fit(experiment: Experiment, answered: Answer, now: datetime) -> Sequence[Refit]:
     """Where most offers are too small for the experiment as it stands: what would let them run it."""
     competition, (rows, refusals), best = answered
     small = sum(refusal.step is not None and not refusal.step.fits for refusal in refusals)
     if small <= len(rows):
         return ()
-    ways = refits(experiment, competition, refusals, None if best is None else rows[best], now)
-    return tuple(refit_sentence(experiment, way, money) for way in ways)
+    return refits(experiment, competition, refusals, None if best is None else rows[best], now)
 
 
 def _tier(rows: Sequence[Row], limits: Limits, now: datetime, money: MoneyFormat) -> str:

@@ -242,12 +242,16 @@ class PlannerApp(App[None]):
             self.before_levers.append(self.values)
             self._ask_otherwise(with_changes(self.values, self.ranked.plan.experiment, lever.experiment))
 
-    def action_start_over(self) -> None:
-        """The question of a first visit in the usual order; what was asked before is kept, to come back to."""
+    def change_question(self, values: Values) -> None:
+        """Ask it instead of the form's own, which is kept, to come back to."""
         self.before_levers.append(self.values)
-        self.order = Order()
-        self._ask_otherwise(FIRST_VALUES)
+        self._ask_otherwise(values)
         self.cursor_moved = False
+
+    def action_start_over(self) -> None:
+        """The question of a first visit in the usual order."""
+        self.order = Order()
+        self.change_question(FIRST_VALUES)
 
     def undo_lever(self) -> None:
         if self.before_levers:

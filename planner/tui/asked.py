@@ -45,6 +45,7 @@ _FIELD_OF_FLAG = {
     "--batch-size": "batch",
     "--grad-accum-steps": "levers",
     "--lora-rank": "levers",
+    "--load-in-4bit": "levers",
     "--zero": "levers",
     "--tensor-parallel": "levers",
     "--pipeline-parallel": "levers",
@@ -76,7 +77,7 @@ class FieldError(InputError):
 
 
 class Levers(NamedTuple):
-    """What the levers field's words switch on: 'nhwc compile ckpt zero2 lora16 accum4 tp8 pp2 offload'."""
+    """What the levers field's words switch on: 'nhwc compile ckpt zero2 lora16 4bit accum4 tp8 pp2 offload'."""
 
     channels_last: bool = False
     compiled: bool = False
@@ -84,6 +85,7 @@ class Levers(NamedTuple):
     grad_checkpointing: bool = False
     zero_stage: int = 0
     lora_rank: int | None = None
+    four_bit_weights: bool = False
     grad_accum_steps: int | None = None
     tensor_parallel: int = 1
     pipeline_parallel: int = 1
@@ -97,6 +99,7 @@ class Levers(NamedTuple):
             ("ckpt", self.grad_checkpointing),
             (f"zero{self.zero_stage}", self.zero_stage > 0),
             (f"lora{self.lora_rank}", self.lora_rank is not None),
+            ("4bit", self.four_bit_weights),
             (f"accum{self.grad_accum_steps}", self.grad_accum_steps is not None),
             (f"tp{self.tensor_parallel}", self.tensor_parallel > 1),
             (f"pp{self.pipeline_parallel}", self.pipeline_parallel > 1),
@@ -138,6 +141,7 @@ def request(values: Values) -> ExperimentRequest:
         grad_checkpointing=levers.grad_checkpointing,
         zero_stage=levers.zero_stage,
         lora_rank=levers.lora_rank,
+        four_bit_weights=levers.four_bit_weights,
         channels_last=levers.channels_last,
         compiled=levers.compiled,
         tuned=levers.tuned,
@@ -216,6 +220,7 @@ def _flags(values: Values, levers: Levers, sort: Sort) -> list[tuple[str, str | 
         ("--compile", levers.compiled),
         ("--channels-last", levers.channels_last),
         ("--tuned", levers.tuned),
+        ("--load-in-4bit", levers.four_bit_weights),
         ("--spot", purchases == ("spot",)),
         ("--on-demand", purchases == ("on_demand",)),
     ]
@@ -239,6 +244,7 @@ def with_changes(values: Values, before: Experiment, after: Experiment) -> Value
         after.grad_checkpointing,
         after.zero_stage,
         after.lora_rank,
+        after.four_bit_weights,
         after.grad_accum_steps,
         after.tensor_parallel,
         after.pipeline_parallel,
@@ -247,10 +253,19 @@ def with_changes(values: Values, before: Experiment, after: Experiment) -> Value
     return changed
 
 
+def changed_words(before: Values, after: Values) -> str:
+    """What a person would change in the form to get from one to the other: 'lora16 4bit', 'optimizer adamw8bit'."""
+    had = before.get("levers", "").split()
+    words = [word for word in after.get("levers", "").split() if word not in had]
+    others = (key for key in ("nodes", "batch", "precision", "optimizer") if after.get(key, "") != before.get(key, ""))
+    return " ".join([*words, *(f"{key} {after.get(key) or 'empty'}" for key in others)])
+
+
 def parse_levers(text: str) -> Levers:
     """The words of the levers field. Raises FieldError."""
     found: dict[str, bool | int | str] = {}
     switches = {"nhwc": "channels_last", "compile": "compiled", "tuned": "tuned", "ckpt": "grad_checkpointing"}
+    switches |= {"4bit": "four_bit_weights"}
     amounts = {"zero": "zero_stage", "lora": "lora_rank", "accum": "grad_accum_steps"}
     amounts |= {"tp": "tensor_parallel", "pp": "pipeline_parallel"}
     offloads = {"offload": "optimizer", "offload-all": "all"}
@@ -264,7 +279,7 @@ def parse_levers(text: str) -> Levers:
         elif word in offloads:
             found["offload"] = offloads[word]
         else:
-            known = "nhwc, compile, tuned, ckpt, zero2, lora16, accum4, tp8, pp2, offload, offload-all"
+            known = "nhwc, compile, tuned, ckpt, zero2, lora16, 4bit, accum4, tp8, pp2, offload, offload-all"
             raise FieldError("levers", f"unknown lever {word!r}; write {known}")
     return Levers(**found)  # type: ignore[arg-type]
 

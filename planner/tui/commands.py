@@ -46,6 +46,7 @@ EVERYWHERE = (
 PLAN = (
     Command("Relax", "the deadline, as far as it takes", "d", "screen.relax('deadline')", "Deadline"),
     Command("Relax", "the budget, as far as it takes", "b", "screen.relax('budget')", "Budget"),
+    Command("Relax", "the experiment, in the way named first, so that it fits", "t", "screen.make_fit", "Make it fit"),
     Command("Plan", "why this row", "enter", "screen.why", "Why"),
     Command("Plan", "edit the experiment", "f", "screen.form", "Form"),
     Command("Plan", "filter the rows", "slash", "screen.filter", "Filter"),

@@ -17,7 +17,7 @@ from planner.plan.explain import Explanation, explain
 from planner.plan.lever_runs import LeverRun, runs_of
 from planner.plan.pick import find
 from planner.plan.plan import Estimate, Plan
-from planner.plan.planning import Answer, answer, written
+from planner.plan.planning import Answer, answer, ways_to_fit, written
 from planner.plan.question import Question
 from planner.plan.rows import ranked_estimate
 from planner.plan.search import Sort
@@ -29,7 +29,7 @@ from planner.throughput.memory import available_bytes
 from planner.throughput.model_parallel import split_of
 from planner.throughput.precision import resolve_precision
 from planner.throughput.step import StepModel
-from planner.tui.asked import Values, question, request
+from planner.tui.asked import Values, question, request, with_changes
 from planner.tui.garbage import uncollected
 from planner.tui.refreshing import LiveRefreshing, Refreshing
 from pricing.catalog import HOURLY, Catalog, PriceSource
@@ -57,11 +57,23 @@ class Alternative(NamedTuple):
     sooner: bool
 
 
+class WayToFit(NamedTuple):
+    """A change of the form with which an experiment that is too large fits, and the row that is then recommended.
+
+    ``note`` says what is not the same afterwards ('' nothing).
+    """
+
+    values: Values
+    estimate: Estimate
+    note: str
+
+
 class Ranked(NamedTuple):
     """An answered question: ``number`` counts the questions asked.
 
     ``plan`` has the first rows only until it is ``complete``. ``answer`` is what the plan was written from (None in
-    samples that show a plan only). ``relaxations`` are there where limits leave nothing to recommend.
+    samples that show a plan only). ``relaxations`` are there where limits leave nothing to recommend, ``ways_to_fit``
+    where the machines' memory does, the cheapest first.
     """
 
     number: int
@@ -72,6 +84,7 @@ class Ranked(NamedTuple):
     answer: Answer | None
     complete: bool = True
     relaxations: Sequence[Relaxation] = ()
+    ways_to_fit: Sequence[WayToFit] = ()
 
     @property
     def recommended(self) -> Estimate | None:
@@ -166,7 +179,7 @@ class LiveCore:
             )
         plan = written(experiment, answered, now, by_machine=True, max_rows=FIRST_ROWS)
         ranked = Ranked(self._asked, values, asked, plan, shown, answered, complete=False)
-        return ranked if plan.recommendation or not asked.limits.given else _with_ways_out(ranked, answered, now)
+        return ranked if plan.recommendation else _with_ways_out(ranked, answered, now)
 
     def complete(self, ranked: Ranked) -> Ranked:
         if ranked.answer is None or ranked.complete:
@@ -325,10 +338,22 @@ class _Remembered(Catalog):
 
 
 def _with_ways_out(ranked: Ranked, answered: Answer, now: datetime) -> Ranked:
-    """The answer with what its limits would have to be; only an answer without a recommendation pays for it."""
+    """The answer with what its limits, or the experiment, would have to be; only one without a recommendation pays."""
     from planner.plan.relax import relaxations
 
-    return ranked._replace(relaxations=relaxations(answered, now))
+    found = relaxations(answered, now) if ranked.question.limits.given else ()
+    return ranked._replace(relaxations=found) if found else ranked._replace(ways_to_fit=_ways_to_fit(ranked, answered))
+
+
+def _ways_to_fit(ranked: Ranked, answered: Answer) -> list[WayToFit]:
+    plan, found = ranked.plan, []
+    for way in ways_to_fit(plan.experiment, answered, plan.generated_at):
+        values = dict(with_changes(ranked.values, plan.experiment, way.experiment))
+        if way.num_nodes is not None:
+            values["nodes"] = str(way.num_nodes)
+        row = ranked_estimate(way.row, 1, on_front=False, now=plan.generated_at)
+        found.append(WayToFit(values, row, way.note))
+    return found
 
 
 def _candidate(ranked: Ranked, estimate: Estimate) -> Candidate | None:

@@ -6,7 +6,9 @@ import pytest
 from textual.events import Key
 from textual.widgets import DataTable, Input
 
-from planner.tui.asked import FIRST_VALUES
+from planner.plan.search import Sort
+from planner.tui.asked import FIRST_VALUES, Values
+from planner.tui.core import Ranked, WayToFit
 from planner.tui.panes import PANES
 from planner.tui.screens.dialogs import ChartScreen, JumpScreen, TextDialog
 from planner.tui.screens.export import ExportScreen
@@ -254,6 +256,35 @@ async def test_a_limit_is_relaxed_with_one_key_where_nothing_meets_it(open_app: 
         await pilot.press("d", "b")  # nothing is left to relax
         await settled(app, pilot)
         assert len(core.asked) == asked
+
+
+class SmallMachinesCore(CannedCore):
+    """Nothing fits without gradient checkpointing."""
+
+    def ask(self, values: Values, sort: Sort) -> Ranked:
+        ranked = super().ask(values, sort)
+        if "ckpt" in values.get("levers", ""):
+            return ranked
+        way = WayToFit({**values, "levers": "ckpt"}, ranked.plan.estimates[0], "slower")
+        plan = ranked.plan._replace(recommendation=None, no_recommendation="Nothing fits as it stands.")
+        return ranked._replace(plan=plan, ways_to_fit=(way,))
+
+
+@pytest.mark.parametrize("size", [(130, 36), (80, 24)])
+async def test_one_key_makes_fit_what_is_too_large(open_app: Open, size: tuple[int, int]) -> None:
+    async with open_app(SmallMachinesCore(), size=size) as (app, pilot):
+        assert app.plan_screen.keys()[0][1] == "Make it fit"
+        assert " t  ckpt   then 2d03h for $4.56 (slower) on this machine" in shown(app)
+        await pilot.press("t")
+        await settled(app, pilot)
+        assert app.values["levers"] == "ckpt"
+        assert app.ranked is not None
+        assert app.ranked.recommended is not None
+        words = [word for _, word, _ in app.plan_screen.keys()]  # noqa: SIM118
+        assert "Make it fit" not in words
+        await pilot.press("t", "z")
+        await settled(app, pilot)
+        assert "levers" not in app.values
 
 
 async def test_the_largest_batch_goes_into_the_form(open_app: Open) -> None:

@@ -13,7 +13,16 @@ from planner.cli.options import experiment_request
 from planner.cli.options import question as command_question
 from planner.errors import InputError, UnknownNameError
 from planner.experiment.resolve import ExperimentRequest, resolve_experiment
-from planner.tui.asked import FieldError, command_line, field_of, parse_levers, question, request, with_changes
+from planner.tui.asked import (
+    FieldError,
+    changed_words,
+    command_line,
+    field_of,
+    parse_levers,
+    question,
+    request,
+    with_changes,
+)
 from planner.tui.core import LiveCore
 from tests.tui.samples import NOW
 
@@ -26,7 +35,7 @@ TEXTS = {
     "global": st.sampled_from(["", "1024"]),
     "precision": st.sampled_from(["", "bf16"]),
     "optimizer": st.sampled_from(["", "adamw"]),
-    "levers": st.lists(st.sampled_from(["nhwc", "compile", "tuned", "ckpt", "zero2", "lora16", "accum4"])).map(
+    "levers": st.lists(st.sampled_from(["nhwc", "compile", "tuned", "ckpt", "zero2", "lora16", "4bit", "accum4"])).map(
         " ".join
     ),
     "measured": st.sampled_from(["", "RTX 3090=812", "RTX 3090=812; A100:8=9800,b128"]),
@@ -130,9 +139,18 @@ def test_the_size_is_pixels_or_tokens_as_the_model_takes() -> None:
     assert "--seq-length 256" in command_line({"model": "bert-large", "size": "256"})
 
 
-@pytest.mark.parametrize("words", ["", "nhwc", "compile ckpt zero3", "tuned lora8 accum2"])
+@pytest.mark.parametrize("words", ["", "nhwc", "compile ckpt zero3", "tuned lora8 4bit accum2"])
 def test_levers_are_written_as_they_are_read(words: str) -> None:
     assert parse_levers(words).words() == words
+
+
+def test_four_bits_a_weight_go_into_the_form() -> None:
+    base = resolve_experiment(ExperimentRequest("llama-3-8b", tokens=1e6, lora_rank=16))
+    values = {"model": "llama-3-8b", "levers": "lora16"}
+    changed = with_changes(values, base, base._replace(four_bit_weights=True, optimizer="adamw8bit"))
+    assert changed["levers"] == "lora16 4bit"
+    assert request(changed).four_bit_weights
+    assert changed_words(values, changed) == "4bit optimizer adamw8bit"
 
 
 def test_a_lever_goes_into_the_form() -> None:

@@ -73,6 +73,17 @@ def test_prices_and_this_machine(core: LiveCore) -> None:
     assert core.machine().host.vcpus > 0
 
 
+def test_what_is_too_large_has_ways_to_fit_that_are_questions_with_an_answer(core: LiveCore) -> None:
+    ranked = core.ask({"model": "llama-3-70b", "epochs": "1"}, "value")
+    assert ranked.recommended is None
+    way = ranked.ways_to_fit[0]
+    changed = core.ask(way.values, "value")
+    assert changed.recommended is not None
+    assert changed.recommended.name == way.estimate.name
+    assert changed.recommended.time_s == way.estimate.time_s
+    assert core.ask({"model": "resnet50"}, "value").ways_to_fit == ()
+
+
 def test_a_question_that_cannot_be_asked(core: LiveCore) -> None:
     with pytest.raises(InputError):
         core.ask({"model": "no such network"}, "value")

@@ -43,6 +43,8 @@ _DIALOG, _DIALOG_EDGES = 118, 8
 """Cells of a wide dialog, and those that its border, air and scroll bar take."""
 _BARS = 3
 """Lines of the title, the question and the keys."""
+_WAYS = {"deadline": "Deadline", "budget": "Budget"}
+"""The footer's words for moving a limit."""
 _LEGEND = "ev ● here ◕ same GPU ◑ other ◔ architecture ○ specs"
 
 
@@ -98,10 +100,12 @@ class PlanScreen(PlannerScreen):
             ("Form", "Chart") if width >= 120 else ("Chart", "Export") if width >= 100 else ("Filter", "Export")
         )
         ranked = self.planner.ranked
-        relaxed = {one.limit for one in ranked.relaxations} if ranked is not None else set()
-        if relaxed:
+        ways = {_WAYS[one.limit] for one in ranked.relaxations} if ranked is not None else set()
+        if ranked is not None and ranked.ways_to_fit:
+            ways.add("Make it fit")
+        if ways:
             hidden = (*hidden, "Sort", "Chart", "Export")
-        return footer(PLAN, (*hidden, *(word for word in ("Deadline", "Budget") if word.lower() not in relaxed)))
+        return footer(PLAN, (*hidden, *({"Make it fit", *_WAYS.values()} - ways)))
 
     def question_words(self) -> tuple[Text, Text]:
         palette, ranked = self.planner.palette, self.planner.ranked
@@ -332,6 +336,12 @@ class PlanScreen(PlannerScreen):
                 deadline, budget = relaxed.limits.deadline, relaxed.limits.budget_usd
                 moved = f"{deadline:%Y-%m-%d %H:%M}" if limit == "deadline" else f"{budget:.0f}"
                 self._ask_with(limit, moved)
+
+    def action_make_fit(self) -> None:
+        """Change the experiment in the first way that lets it run."""
+        ranked = self.planner.ranked
+        if ranked is not None and ranked.ways_to_fit and not self.planner.outdated:
+            self.planner.change_question(ranked.ways_to_fit[0].values)
 
     def action_undo_lever(self) -> None:
         self.planner.undo_lever()

@@ -15,6 +15,7 @@ from planner.plan.search import Limits
 from planner.plan.words import buy_word, gpus_words, machine_name, place_of_offer
 from planner.tui.amounts import bought_words, percent, round_money
 from planner.tui.arrange import misses
+from planner.tui.asked import changed_words
 from planner.tui.clock import moment
 from planner.tui.core import Ranked
 from planner.tui.drawing import both_ends, fitted
@@ -150,6 +151,8 @@ def _alternative(ranked: Ranked, palette: Palette, width: int) -> Text:
 
 
 def _nothing(ranked: Ranked, palette: Palette, width: int) -> Text:
+    if ranked.ways_to_fit:
+        return _too_large(ranked, palette, width)
     limits = ranked.question.limits
     rows = [row for row in ranked.plan.estimates if row.time_s is not None and row.cost_usd is not None]
     meeting = sum(not misses(row, limits) for row in rows)
@@ -166,11 +169,30 @@ def _why_none(ranked: Ranked, palette: Palette, width: int) -> Text:
     """The planner's own reasons, and its ways out, in as many lines as they take."""
     ways = [f"{way[0].upper()}{way[1:]}." for way in ranked.plan.nearest]
     said = " ".join((ranked.plan.no_recommendation, *ways)) or "Nothing fits."
-    return _hatched(
-        textwrap.wrap(said, max(width - 8, 20), max_lines=_MOST_LINES, placeholder=" …", break_on_hyphens=False),
-        palette,
-        width,
-    )
+    return _hatched(_wrapped(said, width, _MOST_LINES), palette, width)
+
+
+def _wrapped(sentence: str, width: int, most: int) -> list[str]:
+    """At most so many lines that have room on a hatched ground; names and flags are not divided."""
+    return textwrap.wrap(sentence, max(width - 8, 20), max_lines=most, placeholder=" …", break_on_hyphens=False)
+
+
+def _too_large(ranked: Ranked, palette: Palette, width: int) -> Text:
+    """Why there is no answer, and the changes of the form that give one; ``t`` makes the first of them."""
+    said = _wrapped(ranked.plan.no_recommendation, width, _MOST_LINES // 2)
+    ways = ranked.ways_to_fit[: _MOST_LINES - len(said)]
+    lines = [_hatched(said, palette, width, least=1)]
+    for key, way in zip(("t", *" " * len(ways)), ways, strict=False):
+        row = way.estimate
+        line = Text.assemble((f" {key}  ", f"bold {palette.strong}"))
+        line.append(changed_words(ranked.values, way.values), style=f"bold {palette.strong}")
+        cost = format_money(row.cost_usd.p50 if row.cost_usd else None)
+        line.append(f"   then {format_duration(row.time_s.p50 if row.time_s else None)} for {cost}", style=palette.text)
+        line.append(f" ({way.note})" if way.note else "", style=palette.warn)
+        line.append(f" on {called(row, short=True)}", style=palette.dim)
+        line.truncate(width, overflow="ellipsis")
+        lines.append(line)
+    return Text("\n").join(lines)
 
 
 def _way_to(relaxed: Relaxation, ranked: Ranked, palette: Palette, width: int) -> Text:
@@ -210,10 +232,10 @@ def missed_words(limits: Limits, ranked: Ranked) -> str:
     return f"misses {' or '.join(words)} at {percent(limits.confidence)}" if words else ""
 
 
-def _hatched(sentences: Sequence[str], palette: Palette, width: int) -> Text:
-    """Sentences, the first of them strong, in the middle of a hatched ground of two lines at least."""
+def _hatched(sentences: Sequence[str], palette: Palette, width: int, least: int = _USUAL_LINES) -> Text:
+    """Sentences, the first of them strong, in the middle of a hatched ground of ``least`` lines or more."""
     lines = []
-    for number, sentence in enumerate((*sentences, *[""] * (_USUAL_LINES - len(sentences)))):
+    for number, sentence in enumerate((*sentences, *[""] * (least - len(sentences)))):
         style = palette.dim if number else f"bold {palette.strong}"
         words = f"  {fitted(sentence, max(width - 8, 4))}  " if sentence else ""
         left = (width - len(words)) // 2

@@ -53,7 +53,7 @@ FIELDS = (
     Field("global", "global", "", "by GPUs", "Samples per optimizer step on all GPUs. Empty: it grows with the GPUs."),
     Field("precision", "precision", "", "amp", "amp is autocast in bf16 or fp16.", lambda: PRECISIONS),
     Field("optimizer", "optimizer", "", "usual", "Empty: the model's usual one.", lambda: OPTIMIZERS),
-    Field("levers", "levers", "", "none", "Words: nhwc compile tuned ckpt zero2 lora16 accum4 tp8 pp2 offload."),
+    Field("levers", "levers", "", "none", "Words: nhwc compile tuned ckpt zero2 lora16 4bit accum4 tp8 pp2 offload."),
     Field("measured", "measured", "", "nothing", "Your own samples/s, with ; between: RTX 3090=812; A100:8=9800,b128."),
     Field("where", "where", "Machines", "any", "Places and providers, with commas.", lambda: PLACES),
     Field("gpus", "GPUs", "Machines", "any", "H100:8, 80GB+:8 or 24GB..80GB.", lambda: tuple(accelerators())),
