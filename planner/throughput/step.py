@@ -35,6 +35,7 @@ from planner.throughput.step_parts import (
     bound_by,
     cannot_estimate,
     flags_of,
+    input_notes,
     not_above_peak,
     parts_of,
     refused_for_memory,
@@ -275,7 +276,8 @@ class StepModel:
             doubts = (*doubts, "host_bound")
         correction = self._correction(machine.accelerator, precision, doubts)
         parts = parts_of(time, link, loading, plan, math.exp(-correction.log_offset))
-        if parts.input_s > 0.0:
+        bound = bound_by(parts, time, loading, offloaded=offloaded)
+        if bound == "input":
             flags = (*flags, "input_bound")
         step_time = correction.interval(parts.total_s)
         if "network_unknown" in flags:  # it may as well be a fast one, which computing hides
@@ -297,11 +299,15 @@ class StepModel:
             step_time_s=step_time,
             samples_per_s=rate,
             parts=parts,
-            bound_by=bound_by(parts, time, offloaded=offloaded),
+            bound_by=bound,
             mfu=self._training_flops * rate.p50 / peak,
             evidence=correction.evidence,
             flags=flags,
-            notes=(*((precision.note,) if precision.note else ()), *_split_notes(split, plan)),
+            notes=(
+                *((precision.note,) if precision.note else ()),
+                *_split_notes(split, plan),
+                *input_notes(parts, loading),
+            ),
         )
 
     def _communication(

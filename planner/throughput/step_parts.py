@@ -35,7 +35,11 @@ class DeviceTime(NamedTuple):
 
 
 def parts_of(time: DeviceTime, link: Communication, loading: InputRate, plan: BatchPlan, factor: float) -> StepParts:
-    """The parts of the P50; ``factor`` is what evidence corrects of device and communication time."""
+    """The parts of the P50; ``factor`` is what evidence corrects of device and communication time.
+
+    The wait for input is what loading takes beyond all else, since the next batch is loaded meanwhile; all of it where
+    the training process itself loads.
+    """
     busy_s = (time.total_s + link.exposed_s) * factor
     input_s = 0.0
     if loading.samples_per_s is not None:
@@ -51,11 +55,13 @@ def parts_of(time: DeviceTime, link: Communication, loading: InputRate, plan: Ba
     )
 
 
-def bound_by(parts: StepParts, time: DeviceTime, *, offloaded: bool = False) -> BoundBy:
+def bound_by(parts: StepParts, time: DeviceTime, loading: InputRate, *, offloaded: bool = False) -> BoundBy:
     """What a faster one of would shorten the step most; an ``offloaded`` update is the host's."""
-    if parts.input_s > 0.0:  # then the loader sets the pace, and faster devices would only wait longer
-        return "input"
     device_s = parts.forward_s + parts.backward_s + parts.optimizer_s
+    # A loader beside the devices sets the pace once it is waited for at all: faster devices would only wait longer.
+    others_s = 0.0 if loading.overlapped else max(device_s, parts.communication_s, parts.host_s)
+    if parts.input_s > others_s:
+        return "input"
     if offloaded and parts.optimizer_s > max(parts.forward_s + parts.backward_s, parts.communication_s):
         return "host"
     if parts.communication_s > _COMMUNICATION_BINDS * parts.total_s:
@@ -64,6 +70,18 @@ def bound_by(parts: StepParts, time: DeviceTime, *, offloaded: bool = False) -> 
         return "host"
     device_before = time.forward_s + time.backward_s + time.optimizer_s
     return "compute" if time.arithmetic_s > _ARITHMETIC_BINDS * device_before else "memory"
+
+
+def input_notes(parts: StepParts, loading: InputRate) -> tuple[str, ...]:
+    """How long loading takes where it is waited for: the wait alone looks short beside what computing hides of it."""
+    if parts.input_s == 0.0:
+        return ()
+    if not loading.overlapped:
+        return ("no workers load the next batch meanwhile: each step waits for all of its loading",)
+    return (
+        f"loading sets the pace, {parts.total_s * 1000:,.1f} ms a step: "
+        f"computing hides all but {parts.input_s * 1000:,.1f} ms of it",
+    )
 
 
 def flags_of(

@@ -18,8 +18,10 @@ from planner.throughput.calibration import load_calibration
 from planner.throughput.device import HostSpeed
 from planner.throughput.estimate import StepEstimate
 from planner.throughput.evidence import Knowledge, shipped_knowledge
+from planner.throughput.input_pipeline import decode_rate_per_vcpu, with_decode_rate
 from planner.throughput.kernels import Variant, prepare
 from planner.throughput.precision import resolve_precision
+from planner.throughput.sensitivity import sensitivity
 from planner.throughput.step import StepModel, share_with_gradients, soft_maximum
 from planner.workloads.catalog import load_workload
 from planner.workloads.workload import Linear, Operation
@@ -228,6 +230,52 @@ def test_few_vcpus_bind_the_input_and_unknown_ones_are_flagged() -> None:
     assert "input_unknown" in unknown.flags
     assert unknown.parts is not None
     assert unknown.parts.input_s == 0
+
+
+@given(st.floats(1.0, 64.0))
+def test_the_wait_for_input_is_what_loading_takes_beyond_all_else(vcpus: float) -> None:
+    """The loader works beside the devices: the longer of both is the step, and more of the longer one shortens it."""
+    asked = experiment(dataset=IMAGES, batch_size_per_gpu=64)
+    found = estimate_step(asked, machine(A100, vcpus=vcpus))
+    alone = estimate_step(asked._replace(dataset=None), machine(A100, vcpus=vcpus))
+    per_vcpu = decode_rate_per_vcpu(asked, CALIBRATION)
+    assert found.parts is not None
+    assert alone.parts is not None
+    assert per_vcpu is not None
+    computing_s, loading_s = alone.parts.total_s, 64 / (per_vcpu * vcpus)
+    assert found.parts.total_s == pytest.approx(max(computing_s, loading_s), rel=1e-9)
+    assert found.parts.input_s == pytest.approx(max(loading_s - computing_s, 0.0), rel=1e-9, abs=1e-12)
+    assert found.parts._replace(input_s=0.0) == alone.parts
+    assert (found.bound_by == "input") == (found.parts.input_s > 0.0) == ("input_bound" in found.flags)
+    faster = {row.spec for row in sensitivity(asked, machine(A100, vcpus=vcpus)) if row.time_change < -1e-9}
+    assert ("vcpus" in faster) == (found.bound_by == "input") != ("bandwidth" in faster)
+
+
+def test_how_long_loading_takes_is_said_where_it_is_waited_for() -> None:
+    asked = experiment(dataset=IMAGES, batch_size_per_gpu=64)
+    found = estimate_step(asked, machine(A100, vcpus=2.0))
+    assert found.parts is not None
+    total_ms, wait_ms = found.parts.total_s * 1000, found.parts.input_s * 1000
+    expected = f"loading sets the pace, {total_ms:,.1f} ms a step: computing hides all but {wait_ms:,.1f} ms of it"
+    assert found.notes == (expected,)
+    assert estimate_step(asked, machine(A100, vcpus=512.0)).notes == ()
+
+
+def test_loading_that_is_not_hidden_binds_where_it_is_the_largest_part() -> None:
+    """One process loads 64 images a step, then computes on them: 6.4 s at 10 a second, 0.64 ms at 100,000."""
+    asked = experiment(dataset=IMAGES, workers=0, batch_size_per_gpu=64)
+
+    def bound(images_per_s: float) -> StepEstimate:
+        table = with_decode_rate(CALIBRATION.input, images_per_s)
+        return estimate_step(asked, machine(A100), Knowledge(CALIBRATION._replace(input=table)))
+
+    slow, quick = bound(10.0), bound(1e5)
+    assert slow.parts is not None
+    assert quick.parts is not None
+    assert slow.parts.input_s == pytest.approx(6.4)
+    assert quick.parts.input_s == pytest.approx(64e-5)
+    assert slow.bound_by == "input" != quick.bound_by
+    assert "input_bound" not in quick.flags
 
 
 def test_loading_in_the_training_process_is_never_hidden() -> None:
