@@ -25,6 +25,7 @@ from planner.errors import InputError, NothingFitsError
 from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import describe, resolve_experiment
 from planner.plan.explain import Explanation, explain
+from planner.plan.knowledge import doubted
 from planner.plan.lever_runs import Runs, runs_of
 from planner.plan.operation_kinds import by_kind
 from planner.plan.pick import Choice, pick
@@ -63,22 +64,26 @@ def run(arguments: argparse.Namespace) -> int:
     currency = currency_of(arguments.currency, arguments.output)
     experiment = resolve_experiment(experiment_request(arguments))
     world = opened_world(arguments)
-    ranked = answer(experiment, question(arguments, now), world, now)
+    asked = question(arguments, now)
+    ranked = answer(experiment, asked, world, now)
     by_machine = arguments.group == "machine"
     choice = pick(ranked, world.providers(), arguments.on, arguments.row, by_machine=by_machine)
     machine = choice.candidate.machine
     explanation = explain(experiment, machine, world.local.machine, ranked.competition.knowledge)
     runs = runs_of(experiment, choice, explanation, ranked.competition, now)
+    warnings = doubted(asked, experiment)
     if arguments.output == "json":
-        json.dump(_record(experiment, choice, explanation, runs), sys.stdout, indent=1, allow_nan=False)
+        json.dump(_record(experiment, choice, explanation, runs, warnings), sys.stdout, indent=1, allow_nan=False)
         sys.stdout.write("\n")
     else:
-        lines = _lines(experiment, choice, explanation, runs, currency, arguments.output, now)
+        lines = _lines(experiment, choice, explanation, runs, warnings, currency, arguments.output, now)
         sys.stdout.write("\n".join(lines) + "\n")
     return 0 if explanation.step.fits else NothingFitsError.exit_code
 
 
-def _record(experiment: Experiment, choice: Choice, explanation: Explanation, runs: Runs) -> dict[str, Any]:
+def _record(
+    experiment: Experiment, choice: Choice, explanation: Explanation, runs: Runs, warnings: list[str]
+) -> dict[str, Any]:
     step = explanation.step
     parts = step.parts
     run = runs.asked
@@ -89,6 +94,7 @@ def _record(experiment: Experiment, choice: Choice, explanation: Explanation, ru
         "fits": step.fits,
         "reason": step.reason or None,
         "notes": list(step.notes),
+        "warnings": warnings,
         "step": None if parts is None else {**parts._asdict(), "total_s": parts.total_s},
         "bound_by": step.bound_by,
         "samples_per_s": step.samples_per_s._asdict() if step.samples_per_s else None,
@@ -139,6 +145,7 @@ def _lines(
     choice: Choice,
     explanation: Explanation,
     runs: Runs,
+    warnings: list[str],
     currency: Currency,
     output: str,
     now: datetime,
@@ -148,9 +155,10 @@ def _lines(
     lines = [styled(line, "bold", color) for line in wrapped(describe(experiment), width)]
     facts = (_name_line(choice), *_run_lines(choice, runs.asked, currency, now), *_step_lines(choice, explanation))
     lines += [line for text in facts for line in wrapped(text, width)]
+    warned = [f"Warning: {text}" for text in warnings]
     if choice.candidate.blocked:
-        blocked = f"Not ranked: {choice.candidate.blocked}"
-        lines += [styled(line, "warn", color) for line in wrapped(blocked, width)]
+        warned.append(f"Not ranked: {choice.candidate.blocked}")
+    lines += [styled(line, "warn", color) for text in warned for line in wrapped(text, width)]
     for title, columns, cells in _tables(explanation, runs, currency):
         if cells:
             table = markdown(columns, cells) if output == "markdown" else render(columns, cells, color=color)

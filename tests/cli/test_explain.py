@@ -32,6 +32,26 @@ def test_the_parts_add_up_and_every_key_is_there(run: Run) -> None:
     assert record["crossover_batch"] >= 1
 
 
+def test_a_wait_for_input_is_a_part_beside_how_long_loading_takes(run: Run) -> None:
+    """p4d.24xlarge: 96 vCPUs load 2,048 images while eight A100s train ResNet-50 on them, nearly as quickly."""
+    record = _record(run, "--on", "aws:p4d.24xlarge")
+    step = record["step"]
+    assert record["bound_by"] == "input"
+    assert 0 < step["input_s"] < 0.1 * step["total_s"]
+    (note,) = record["notes"]
+    assert f"{step['total_s'] * 1000:,.1f} ms" in note
+    assert f"all but {step['input_s'] * 1000:,.1f} ms" in note
+    assert note in " ".join(run(*RESNET, "--on", "aws:p4d.24xlarge").out.split())
+
+
+def test_a_measurement_above_the_peak_is_warned_of(run: Run) -> None:
+    asked = ("--on", "RTX 3090", "--measured", "RTX 3090=9000")
+    (text,) = _record(run, *asked)["warnings"]
+    assert text.startswith("the measurement 'RTX 3090=9000' is ")
+    assert f"Warning: {text}" in " ".join(run(*RESNET, *asked).out.split())
+    assert _record(run, "--on", "RTX 3090", "--measured", "RTX 3090=900")["warnings"] == []
+
+
 def test_what_a_run_costs_there_is_said_in_the_currency_asked_for(run: Run) -> None:
     record = _record(run, "--on", "aws:p4d.24xlarge@us-east-1:on-demand")
     assert record["cost_usd"]["p50"] > record["usd_per_hour"] > 0

@@ -85,7 +85,8 @@ class StepPane(WhyTable):
             line.append(f"{milliseconds(seconds):>8}", style=palette.strong).append(" ms ", style=palette.dim)
             line.append(f"{seconds / total:>5.0%}   ".replace("%", " %"), style=palette.text)
             lines.append(line.append_text(bar(seconds / total, cells, palette.parts[name], palette.border)))
-        return lines
+        notes = () if explanation is None else explanation.step.notes
+        return [*lines, *(Text(note, style=palette.dim) for note in notes)]
 
 
 class OperationsPane(WhyTable):
