@@ -9,6 +9,8 @@ divide their part by the devices (Rajbhandari et al., 2020); checkpointing keeps
 adapters only. A GPU of a split model has its share of all that belongs to parameters; tensor parallelism with sequence
 parallelism divides activations too (Korthikanti et al., 2022), a pipeline does not: its first stage holds those of as
 many micro batches as there are stages. Offload leaves 2-byte weights on the device, or two gathered blocks of them.
+torch.compile fuses the loss: of a vocabulary's width it stores the logits and their gradient only, in their own type
+(tools/check_compiled_memory.py); what else it fuses is not counted.
 """
 
 from typing import NamedTuple
@@ -20,7 +22,7 @@ from planner.throughput.kernels import FOUR_BIT_WEIGHT_BYTES
 from planner.throughput.offload import GRADIENT_BUFFER_BYTES
 from planner.throughput.optimizer import trainable_parameters, update_rule
 from planner.throughput.precision import DevicePrecision
-from planner.workloads.workload import Memory
+from planner.workloads.workload import Memory, Workload
 
 # A transformer block has about a dozen parameter tensors; ZeRO-3 holds two gathered blocks at a time.
 _TENSORS_PER_BLOCK = 12.0
@@ -28,6 +30,8 @@ _GATHERED_BLOCKS = 2.0
 # What checkpointing leaves of a sample at the least: the inputs of its blocks (prior).
 _LEAST_LEFT_OF_SAMPLE = 0.05
 _MOST_SAMPLES = 1 << 30
+# Records round to four digits.
+_SAME = 1.01
 
 
 class MemoryModel(NamedTuple):
@@ -139,11 +143,34 @@ def _activations(experiment: Experiment, precision: DevicePrecision, calibration
     """Fixed temporaries and bytes per sample of the live set, without gradients and weight copies."""
     record = _record(experiment, precision)
     temporaries = max(record.live_bytes.fixed - sum(_recorded(experiment, precision)), 0.0)
-    per_sample = record.live_bytes.per_sample
+    per_sample, saved = _per_sample(experiment, precision)
     if experiment.grad_checkpointing:
         dropped = 1.0 - calibration.memory["checkpoint_saved_share"]
-        per_sample = max(per_sample - dropped * record.saved_bytes.per_sample, _LEAST_LEFT_OF_SAMPLE * per_sample)
+        per_sample = max(per_sample - dropped * saved, _LEAST_LEFT_OF_SAMPLE * per_sample)
     return temporaries, per_sample / experiment.tensor_parallel
+
+
+def _per_sample(experiment: Experiment, precision: DevicePrecision) -> tuple[float, float]:
+    """Bytes a sample adds to the peak, and those of them that are saved for backward.
+
+    Where the peak is the loss's, eager PyTorch has three times the log-probabilities in fp32: themselves, saved, their
+    gradient, and that of the logits. Compiled, there are the logits, saved, and their gradient instead.
+    """
+    record = _record(experiment, precision)
+    live, saved = record.live_bytes.per_sample, record.saved_bytes.per_sample
+    fp32 = _log_probability_bytes(experiment.workload)
+    if not experiment.compiled or live > _SAME * (saved + 2.0 * fp32):
+        return live, saved
+    logits = fp32 / 2.0 if precision.autocast or precision.pure else fp32
+    return live - 3.0 * fp32 + 2.0 * logits, saved - fp32 + logits
+
+
+def _log_probability_bytes(workload: Workload) -> float:
+    """Bytes of a sample's log-probabilities: what the one softmax in fp32 writes, which reads as much; else 0."""
+    rows = [row for row in workload.operations if row.op_class == "softmax" and row.phase == "forward"]
+    if len(rows) != 1 or rows[0].kernels != 1 or rows[0].element_bytes != 4:
+        return 0.0
+    return rows[0].bytes.per_sample / 2.0
 
 
 def _record(experiment: Experiment, precision: DevicePrecision) -> Memory:

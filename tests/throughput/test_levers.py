@@ -106,11 +106,11 @@ def test_a_larger_batch_is_a_lever_where_it_trains_more_samples_a_second() -> No
     eight = machine_from_spec("eight", "H100-SXM", 8)
     first = levers(asked, eight)[0]
     base = StepModel(asked).estimate(eight)
-    assert first.name == "batch 48"
-    assert (base.batch_size_per_gpu, first.experiment.batch_size_per_gpu) == (8, 48)
+    assert first.name == "batch 64"
+    assert (base.batch_size_per_gpu, first.experiment.batch_size_per_gpu) == (8, 64)
     assert first.time_factor is not None
     assert first.time_factor < 0.8
-    assert "384 samples a step instead of 64" in first.note
+    assert "512 samples a step instead of 64" in first.note
     fixed = levers(asked._replace(global_batch_size=512), eight)
     assert not any(lever.name.startswith("batch") for lever in fixed), "a step's samples were asked for"
 

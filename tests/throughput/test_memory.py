@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.experiment.experiment import Experiment
+from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.hardware.accelerator import GIB
 from planner.throughput.calibration import load_calibration
 from planner.throughput.memory import available_bytes, memory_model
@@ -141,3 +142,28 @@ def test_four_bit_weights_save_three_quarters_of_what_frozen_weights_take() -> N
     adapted = experiment(lora_rank=8)
     saved = required(adapted) - required(adapted._replace(four_bit_weights=True))
     assert saved == pytest.approx(25e6 * (2.0 - 0.516))
+
+
+def test_compiled_gpt2_is_as_large_as_where_it_was_trained() -> None:
+    """64 sequences were too many for 45 GB and 32 were not (KellerJordan/modded-nanogpt#12); torch's partitioner keeps
+    602 MB of each (tools/check_compiled_memory.py)."""
+    asked = resolve_experiment(ExperimentRequest("gpt2", steps=1, precision="bf16", compiled=True))
+    assert required(asked, 32) < 44 * GIB < required(asked, 64) < 80e9
+    assert required(asked, 64) > 64 * 602e6
+    assert required(asked._replace(compiled=False), 64) > 90 * GIB
+
+
+@pytest.mark.parametrize(("precision", "vocabularies"), [("bf16", 2), ("fp32", 1)])
+def test_a_compiled_loss_has_its_vocabulary_once_saved_and_once_as_gradient(precision: str, vocabularies: int) -> None:
+    """1,024 tokens over 50,257 words in fp32 are 206 MB: eager has three of them, compiled two, in the logits' type."""
+    asked = resolve_experiment(ExperimentRequest("gpt2", steps=1, precision=precision))
+    less = required(asked, 65) - required(asked, 64)
+    less -= required(asked._replace(compiled=True), 65) - required(asked._replace(compiled=True), 64)
+    in_fp32 = 4.0 * 1024 * 50257
+    assert less == pytest.approx(CALIBRATION.memory["activation_factor"] * vocabularies * in_fp32, rel=0.01)
+
+
+@pytest.mark.parametrize("model", ["resnet50", "bert-base", "vit_base_patch16_224"])
+def test_compiling_changes_no_memory_where_the_peak_is_not_the_losss(model: str) -> None:
+    asked = resolve_experiment(ExperimentRequest(model, steps=1))
+    assert required(asked._replace(compiled=True)) == pytest.approx(required(asked), rel=0.01)
