@@ -232,6 +232,16 @@ async def test_what_cannot_be_read_is_said_in_the_pane(open_app: Open) -> None:
         assert "missing" in app.screen.question_words()[0].plain  # type: ignore[attr-defined]
 
 
+async def test_limits_say_that_the_worth_of_an_hour_is_out_of_use(open_app: Open) -> None:
+    async with open_app(settings=Settings({"model": "resnet50", "hour_value": "12"})) as (app, pilot):
+        assert "not in use" not in shown(app)
+        await to_field(app, pilot, "budget")
+        await pilot.press("6", "0")
+        await settled(app, pilot)
+        assert "the cheapest within the limits, whatever an hour is worth" in shown(app)
+        assert "my hour   not in use" in shown(app)
+
+
 async def test_the_field_at_fault_is_named_by_its_label(open_app: Open) -> None:
     async with open_app(settings=Settings({"model": "resnet50", "hour_value": "-1"})) as (app, _):
         assert app.problem.startswith("my hour: ")

@@ -43,6 +43,8 @@ _DIALOG, _DIALOG_EDGES = 118, 8
 """Cells of a wide dialog, and those that its border, air and scroll bar take."""
 _BARS = 3
 """Lines of the title, the question and the keys."""
+_UNUSED = "not in use"
+"""What stands for the worth of an hour where a limit bounds the waiting: the cheapest row within it is the answer."""
 _WAYS = {"deadline": "Deadline", "budget": "Budget"}
 """The footer's words for moving a limit."""
 _LEGEND = "ev ● here ◕ same GPU ◑ other ◔ architecture ○ specs"
@@ -240,6 +242,7 @@ class PlanScreen(PlannerScreen):
             "epochs": f"{experiment.epochs:g}",
             "batch": str(experiment.workload.recipe_batch_size_per_gpu),
             "optimizer": experiment.optimizer,
+            "hour_value": _UNUSED if ranked.question.limits.given else "2",
         }
         self.query_one(ExperimentForm).show_resolved(empties, _resolved_facts(ranked, row), self.planner.palette)
 
@@ -382,8 +385,10 @@ def _resolved_facts(ranked: Ranked, row: Estimate | None) -> list[tuple[str, str
     if row is None:
         return []
     needed = row.memory_required_bytes
+    limited = ranked.question.limits.given and ranked.question.hour_value_usd is not None
     passes = f" × {row.grad_accum_steps}" if row.grad_accum_steps and row.grad_accum_steps > 1 else ""
     return [
+        *([("my hour", _UNUSED)] if limited else []),
         ("GPU batch", f"{row.batch_size_per_gpu or UNKNOWN}{passes}"),
         ("global", UNKNOWN if row.global_batch_size is None else f"{row.global_batch_size:,}"),
         (ranked.plan.experiment.precision, row.precision or UNKNOWN),

@@ -17,7 +17,7 @@ from planner.tui.amounts import bought_words, percent, round_money
 from planner.tui.arrange import misses
 from planner.tui.asked import changed_words
 from planner.tui.clock import moment
-from planner.tui.core import Ranked
+from planner.tui.core import Alternative, Ranked
 from planner.tui.drawing import both_ends, fitted
 from planner.tui.theme import Palette
 from planner.units import format_duration, format_money
@@ -52,6 +52,8 @@ class AnswerPane(Static):
 
     def _paint(self) -> None:
         passed_over = bool(self._shown is not None and not self._problem and passes_over(self._shown))
+        within = self._shown is not None and not self._problem and self._shown.question.limits.given
+        self.border_title = "Answer · the cheapest within the limits, whatever an hour is worth" if within else "Answer"
         self.border_subtitle = "a tells why the ranks before it are passed over" if passed_over else ""
         width = self.content_size.width
         if self._palette is not None and width > 0:
@@ -137,7 +139,7 @@ def _alternative(ranked: Ranked, palette: Palette, width: int) -> Text:
         return Text("No other row is both recommendable and better at any value of your time.", style=palette.dim)
     row, now = other.estimate, ranked.plan.generated_at
     ready, cost = moment(row.finish_at, now), format_money(row.cost_usd.p50 if row.cost_usd else None)
-    worth = f"If an hour is worth {'more' if other.sooner else 'less'} than {format_money(other.hour_value_usd)} to you"
+    worth = _worth(other)
     than = "Sooner" if other.sooner else "Cheaper"
     bought = bought_words(row)
     wordings = (
@@ -170,6 +172,14 @@ def _why_none(ranked: Ranked, palette: Palette, width: int) -> Text:
     ways = [f"{way[0].upper()}{way[1:]}." for way in ranked.plan.nearest]
     said = " ".join((ranked.plan.no_recommendation, *ways)) or "Nothing fits."
     return _hatched(_wrapped(said, width, _MOST_LINES), palette, width)
+
+
+def _worth(other: Alternative) -> str:
+    """For whom the other row is the better; what rounds to no cent is no price of an hour."""
+    usd = format_money(other.hour_value_usd)
+    if usd == format_money(0.0):
+        return "If waiting costs you anything" if other.sooner else "If waiting costs you nothing"
+    return f"If an hour is worth {'more' if other.sooner else 'less'} than {usd} to you"
 
 
 def _wrapped(sentence: str, width: int, most: int) -> list[str]:
