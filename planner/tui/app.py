@@ -19,9 +19,9 @@ from planner.plan.plan import Estimate
 from planner.plan.words import machine_name
 from planner.throughput.levers import Lever
 from planner.tui.arrange import Key, Order, key_of
-from planner.tui.asked import FIRST_VALUES, Values, command_line, field_of, with_changes
+from planner.tui.asked import FIRST_VALUES, Values, command_line, faults, with_changes
 from planner.tui.commands import EVERYWHERE, Command, bindings, with_everywhere
-from planner.tui.core import Core, LiveCore, Ranked
+from planner.tui.core import Core, LiveCore, Ranked, local_now
 from planner.tui.messages import Answered, BatchFound, Completed, LeversFound, Unanswerable
 from planner.tui.panes import PANES
 from planner.tui.profile_control import ProfileControl
@@ -32,7 +32,7 @@ from planner.tui.screens.plan import PlanScreen
 from planner.tui.settings import Settings, load_settings, save_settings
 from planner.tui.texts import assumptions_text, command_text, keys_text, price_text
 from planner.tui.theme import PALETTES, Palette, themes
-from planner.tui.widgets.field import LABELS
+from planner.tui.widgets.field import LABELS, FieldInput
 
 if TYPE_CHECKING:
     from planner.plan.buy_or_rent import Terms
@@ -74,7 +74,7 @@ class PlannerApp(App[None]):
         self.order = Order(sort=remembered.sort, group=remembered.group)
         self.ranked: Ranked | None = None
         self.problem = ""
-        self.problem_field: str | None = None
+        self.problem_fields: Sequence[str] = ()
         self.problem_in_form = True
         self.chosen: Estimate | None = None
         self.cursor_moved = False
@@ -135,18 +135,23 @@ class PlannerApp(App[None]):
         try:
             self.post_message(Answered(self.core.ask(values, order.of_planner)))
         except InputError as error:
-            self.post_message(Unanswerable(str(error), field_of(error, values), in_form=True))
+            self.post_message(Unanswerable(faults(error, values, local_now()), in_form=True))
         except PlannerError as error:
-            self.post_message(Unanswerable(str(error), None, in_form=False))
+            self.post_message(Unanswerable({None: str(error)}, in_form=False))
 
     def on_answered(self, message: Answered) -> None:
-        self.ranked, self.problem, self.problem_field = message.ranked, "", None
+        self.ranked, self.problem, self.problem_fields = message.ranked, "", ()
         self._settled()
 
     def on_unanswerable(self, message: Unanswerable) -> None:
-        field = message.field
-        self.problem = message.sentence if field is None else f"{LABELS[field]}: {message.sentence}"
-        self.problem_field = field
+        """Tell of the field that is being typed into first; of others only which they are."""
+        typed = self.focused.field.key if isinstance(self.focused, FieldInput) else None
+        fields = sorted((key for key in LABELS if key in message.faults), key=lambda key: key != typed)
+        first = fields[0] if fields else None
+        label = f"{LABELS[first]}: " if first is not None else ""
+        others = f" Also wrong: {', '.join(LABELS[key] for key in fields[1:])}." if fields[1:] else ""
+        self.problem = f"{label}{message.faults[first]}{'.' if others else ''}{others}"
+        self.problem_fields = fields
         self.problem_in_form = message.in_form
         self._settled()
 
@@ -276,7 +281,7 @@ class PlannerApp(App[None]):
             self.plan_screen.take_batch(message.largest)
         else:
             known = "no batch fits" if message.largest == 0 else "the largest batch is not known for"
-            self.problem, self.problem_field = f"batch: {known} {machine_name(message.row)}", "batch"
+            self.problem, self.problem_fields = f"batch: {known} {machine_name(message.row)}", ("batch",)
             self.problem_in_form = True
             self._show()
 

@@ -119,6 +119,23 @@ def field_of(error: InputError, values: Values) -> str | None:
     return next((field for words, field in _FIELD_OF_FLAG.items() if words in str(error)), None)
 
 
+def faults(error: InputError, values: Values, now: datetime) -> dict[str | None, str]:
+    """Every sentence against the form by the field it speaks of (None: of no one field).
+
+    They are that of ``error``, which stopped the question, and those of further fields whose texts cannot be read.
+    """
+    found = {field_of(error, values): str(error)}
+    for key, text in values.items():
+        alone = {"model": values.get("model", ""), key: text}
+        try:
+            request(alone), question(alone, now)
+        except FieldError as other:
+            found.setdefault(other.key, str(other))
+        except InputError:
+            continue  # what the planner refuses comes with its own question
+    return found
+
+
 def request(values: Values) -> ExperimentRequest:
     """What is to be trained. Raises FieldError."""
     levers = parse_levers(values.get("levers", ""))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -53,11 +53,13 @@ class Completed(Message):
 
 @dataclass
 class Unanswerable(Message):
-    """The question cannot be answered as it stands, for this reason; ``field`` is the form's field at fault, and
-    ``in_form`` whether it can be mended there at all."""
+    """The question cannot be answered as it stands.
 
-    sentence: str
-    field: str | None
+    ``faults`` are sentences by the form's field at fault (None: no one field), ``in_form`` says whether it can be
+    mended there at all.
+    """
+
+    faults: Mapping[str | None, str]
     in_form: bool
 
 

@@ -232,6 +232,22 @@ async def test_what_cannot_be_read_is_said_in_the_pane(open_app: Open) -> None:
         assert "missing" in app.screen.question_words()[0].plain  # type: ignore[attr-defined]
 
 
+async def test_of_several_faults_the_field_that_is_typed_into_comes_first(open_app: Open) -> None:
+    wrong = {"model": "resnet50", "epochs": "soon", "buy": "gift"}
+    async with open_app(settings=Settings(wrong)) as (app, pilot):
+        await to_field(app, pilot, "budget")
+        await pilot.press("x")
+        await settled(app, pilot)
+        assert app.problem.startswith("budget: ")
+        assert app.problem.endswith("Also wrong: epochs, buy.")
+        marked = {entry.field.key for entry in app.query(FieldInput) if entry.has_class("-invalid")}
+        assert marked == {"epochs", "buy", "budget"}
+        await pilot.press("backspace", "9")
+        await settled(app, pilot)
+        assert app.problem.startswith("epochs: ")
+        assert app.problem.endswith("Also wrong: buy.")
+
+
 async def test_limits_say_that_the_worth_of_an_hour_is_out_of_use(open_app: Open) -> None:
     async with open_app(settings=Settings({"model": "resnet50", "hour_value": "12"})) as (app, pilot):
         assert "not in use" not in shown(app)
@@ -245,7 +261,7 @@ async def test_limits_say_that_the_worth_of_an_hour_is_out_of_use(open_app: Open
 async def test_the_field_at_fault_is_named_by_its_label(open_app: Open) -> None:
     async with open_app(settings=Settings({"model": "resnet50", "hour_value": "-1"})) as (app, _):
         assert app.problem.startswith("my hour: ")
-        assert app.problem_field == "hour_value"
+        assert app.problem_fields == ["hour_value"]
 
 
 async def test_a_limit_is_relaxed_with_one_key_where_nothing_meets_it(open_app: Open) -> None:

@@ -17,6 +17,7 @@ from planner.tui.asked import (
     FieldError,
     changed_words,
     command_line,
+    faults,
     field_of,
     parse_levers,
     question,
@@ -87,6 +88,15 @@ def test_a_text_that_cannot_be_used_names_its_field(key: str, text: str) -> None
     with pytest.raises(FieldError) as caught:
         _ = request(values), question(values, NOW)
     assert field_of(caught.value, values) == key
+
+
+def test_every_fault_of_the_form_is_found() -> None:
+    values = {"model": "resnet50", "dataset": "squad", "nodes": "0", "budget": "all", "epochs": "3"}
+    error = InputError("the data set squad is text; resnet50 takes images")
+    found = faults(error, values, NOW)
+    assert list(found) == ["dataset", "nodes", "budget"]
+    assert found["dataset"] == str(error)
+    assert found["nodes"] == "expected 1 to 10,000 machines, not 0"
 
 
 def test_names_that_the_planner_does_not_know_name_their_field() -> None:

@@ -135,7 +135,7 @@ class PlanScreen(PlannerScreen):
         palette, ranked = self.planner.palette, self.planner.ranked
         form = self.query_one(ExperimentForm)
         form.paint(palette)
-        form.mark_invalid(self.planner.problem_field)
+        form.mark_invalid(self.planner.problem_fields)
         self.query_one(AnswerPane).show(ranked, self.planner.problem, palette, in_form=self.planner.problem_in_form)
         self._place_form()
         if ranked is not None and not self._shows(ranked):

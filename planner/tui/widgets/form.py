@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from rich.text import Text
 from textual import events, on
@@ -84,10 +84,10 @@ class ExperimentForm(VerticalScroll, can_focus=False):
             text.append(f"{label:<{_LABEL_WIDTH}}", style=palette.dim).append(f"{value}\n", style=palette.text)
         self.query_one("#resolved", Static).update(text, layout=False)
 
-    def mark_invalid(self, key: str | None) -> None:
-        """Mark the field whose text cannot be used; None marks none."""
+    def mark_invalid(self, keys: Collection[str]) -> None:
+        """Mark the fields whose texts cannot be used, and no others."""
         for entry in self._entries:
-            entry.set_class(entry.field.key == key, "-invalid")
+            entry.set_class(entry.field.key in keys, "-invalid")
 
     def focus_first(self) -> None:
         """At once: what is typed next is meant for the form."""
