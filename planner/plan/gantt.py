@@ -1,5 +1,6 @@
 """A sweep's Gantt chart in characters, which command line and app draw: a row a machine, numbered blocks."""
 
+import math
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
@@ -15,16 +16,22 @@ _LEAST_APART = len("Tue 06:00") + 2
 """Cells from one label's beginning to the next one's: with rounding, a space between them at least."""
 
 _DAY_S = 86400.0
+_SEASON_S = _TICKS_S[-1]
+"""From this step on a label has its year, and steps are multiples of it."""
 
 
 def axis_line(span_s: float, width: int, now: datetime) -> str:
-    """Clock times over the bars, days where the sweep is long: as many as have room in ``width`` cells."""
-    step = next((tick for tick in _TICKS_S if tick * width / span_s >= _LEAST_APART), _TICKS_S[-1])
+    """Clock times over the bars, days or months where the sweep is long: as many as have room in ``width`` cells."""
+    least_s = _LEAST_APART * span_s / width
+    step = next((tick for tick in _TICKS_S if tick >= least_s), _SEASON_S * math.ceil(least_s / _SEASON_S))
+    form = "%a %H:%M" if step < _DAY_S else "%d %b" if step < _SEASON_S else "%b %Y"
     line = [" "] * width
     for index in range(int(span_s / step) + 1):
         at = round(index * step / span_s * width)
-        moment = now + timedelta(seconds=index * step)
-        text = f"{moment:%a %H:%M}" if step < _DAY_S else f"{moment:%d %b}"
+        try:
+            text = f"{now + timedelta(seconds=index * step):{form}}"
+        except OverflowError:  # later than a calendar has years
+            break
         if at + len(text) <= width:
             line[at : at + len(text)] = text
     return "".join(line).rstrip()

@@ -55,7 +55,7 @@ def axis_around(values: Iterable[float], ticks: Sequence[float]) -> LogAxis:
     return LogAxis(low, high)
 
 
-def round_step(span: float, steps: int) -> float:
+def round_step(span: float, steps: float) -> float:
     """The least of 1, 2 and 5 times a power of ten of which at most ``steps`` cover ``span`` (> 0)."""
     power = 10.0 ** math.floor(math.log10(span / steps))
     return next(digit * power for digit in (1, 2, 5, 10) if digit * power * steps >= span)

@@ -98,6 +98,16 @@ def test_the_clock_times_over_the_bars_do_not_touch(hours: float, width: int) ->
     assert re.fullmatch(rf"{label}(?: +{label})*", line)
 
 
+@pytest.mark.parametrize("days", [200, 900, 5_000, 200_000, 5_000_000])
+@pytest.mark.parametrize("width", [16, 40, 96])
+def test_the_axis_of_years_keeps_its_labels_apart_and_says_the_year(days: int, width: int) -> None:
+    line = axis_line(days * 86400.0, width, datetime(2026, 12, 1, 4, 12))
+    assert len(line) <= width
+    labels = line.split("  ")
+    assert all(len(label.split()) == 2 for label in labels if label.strip())
+    assert line.startswith("Dec 2026" if days * 11 / width > 30 else "01 Dec")
+
+
 def test_repeats_are_numbered() -> None:
     assert [one.label for one in variants(BASE, [], 3)] == ["resnet50 #1", "resnet50 #2", "resnet50 #3"]
 

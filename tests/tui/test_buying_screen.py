@@ -76,6 +76,20 @@ def test_the_chart_marks_the_months_at_which_buying_has_paid(width: int, height:
     assert marked == [round(month / 36 * (width - axis - 1)) for month in sorted(paid)]
 
 
+@pytest.mark.parametrize("height", [7, 8, 9, 12, 15, 30])
+@pytest.mark.parametrize("hours", [1, 40, 168])
+def test_money_has_two_labels_at_least_and_rent_begins_at_nothing(height: int, hours: int) -> None:
+    found = sample_buying(Terms(hours_per_week=hours))
+    for card in range(2):
+        lines = money_text(found, card, PALETTE, 72, height).plain.split("\n")
+        labels = [line.split("┤")[0].strip() for line in lines if "┤" in line]
+        assert len(labels) >= 2
+        assert labels[-1] == "$0"
+        zero = next(line for line in lines if line.strip().startswith("$0┤"))
+        first = chr(ord(zero.split("┤")[1][0]) - 0x2800)
+        assert ord(first) & 0xC0 == 0  # none of the lowest dots, which lie under the label
+
+
 def test_the_chart_names_its_lines_beside_them() -> None:
     text = money_text(sample_buying(Terms()), 0, PALETTE, 98, 15)
     for words, color in (("buy", "workstation"), ("less resale", "workstation"), ("rent, cheapest", "cloud")):

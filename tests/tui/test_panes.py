@@ -18,12 +18,14 @@ from planner.tui.texts import assumptions_text
 from planner.tui.theme import DARK, LIGHT, PALETTES
 from planner.tui.widgets.answer_pane import answer_text
 from planner.tui.widgets.chart import chart_text
-from planner.tui.widgets.columns import View, columns_for, total_width
+from planner.tui.widgets.columns import View, columns_for, missed_cells, total_width
 from planner.tui.widgets.comparison import comparison_text
 from planner.tui.widgets.completions import matching
-from planner.tui.widgets.offer_pane import history_text
+from planner.tui.widgets.offer_pane import history_text, offer_text
+from planner.tui.widgets.offers_table import fitting
 from planner.tui.widgets.why_pane import caution_words, why_lines
 from planner.units import Interval, format_duration
+from pricing.flags import MEANING
 from tests.tui.samples import NOW, CannedCore, sample_plan
 
 FREE = sample_plan({"model": "resnet50"})
@@ -49,8 +51,9 @@ def test_columns_are_chosen_and_never_clipped(width: int) -> None:
 
 
 @pytest.mark.parametrize("width", [60, 78, 98, 102, 132, 180])
-def test_the_columns_of_misses_fit_too(width: int) -> None:
-    columns = columns_for(width, all_miss=True)
+@pytest.mark.parametrize("missed_cells", [12, 24])
+def test_the_columns_of_misses_fit_too(width: int, missed_cells: int) -> None:
+    columns = columns_for(width, missed_cells=missed_cells)
     assert total_width(columns) <= width + 1
     assert ("misses by" in {column.title for column in columns}) == (width >= 74)
 
@@ -58,13 +61,61 @@ def test_the_columns_of_misses_fit_too(width: int) -> None:
 def test_a_miss_says_by_how_many_hours_and_dollars() -> None:
     limits = HOPELESS.question.limits._replace(budget_usd=10.0)
     view = View(DARK, NOW, limits, LogAxis(3600, 400_000), None, all_miss=True)
-    column = next(column for column in columns_for(132, all_miss=True) if column.title == "misses by")
+    column = next(column for column in columns_for(132, missed_cells=24) if column.title == "misses by")
     said = {row.name: column.render(row, view).plain.split() for row in HOPELESS.plan.estimates}
     assert said["desk"] == ["21h00", "late"]
     assert said["lab-a100"] == ["52m", "late", "$5.63", "over"]
     assert said["p5.48xlarge"] == ["45m", "late", "$35.58", "over"]
     unsure = HOPELESS.plan.estimates[0]._replace(finish_at=NOW, cost_usd=Interval(5, 9, 20), p_meets=0.59)
     assert column.render(unsure, view).plain.strip() == "59 % sure"
+
+
+def test_a_column_of_misses_is_as_wide_as_its_rows_need() -> None:
+    limits, rows = HOPELESS.question.limits, HOPELESS.plan.estimates
+    view = View(DARK, NOW, limits, LogAxis(3600, 400_000), None, all_miss=True)
+    late = view._replace(limits=limits._replace(budget_usd=None))
+    dear = view._replace(limits=limits._replace(deadline=None))
+    assert [missed_cells(rows, one) for one in (view, late, dear, view._replace(all_miss=False))] == [24, 12, 12, 0]
+    wide, half = ({one.title: one.width for one in columns_for(180, missed_cells=cells)} for cells in (24, 12))
+    names = ("machine", "where", "GPUs")
+    assert sum(half[name] for name in names) == sum(wide[name] for name in names) + 12
+    column = next(one for one in columns_for(132, missed_cells=12) if one.title == "misses by")
+    costly = rows[0]._replace(cost_usd=Interval(50, 51, 52))
+    assert column.render(costly, dear).plain.strip() == "$50.00 over"
+
+
+def test_digits_of_ranks_do_not_touch() -> None:
+    rows = sorted(FREE.plan.estimates[:3], key=lambda row: row.rank or 0)
+    beside = [
+        row._replace(rank=rank, time_s=Interval(s, s, s), cost_usd=Interval(usd, usd, usd))
+        for row, rank, s, usd in zip(rows, (5, 8, 1), (3600.0, 3800.0, 36000.0), (10.0, 10.0, 1.0), strict=True)
+    ]
+    free = View(DARK, NOW, FREE.question.limits, LogAxis(3600, 400_000), None)
+    plot = "\n".join(line[8:] for line in chart_text(beside, free, None, 60, 12).plain.split("\n")[:-1])
+    assert sorted(glyph for glyph in plot if glyph.isdigit()) == ["1", "5"]
+    assert "5·" in plot
+    under_cursor = "\n".join(line[8:] for line in chart_text(beside, free, beside[1], 60, 12).plain.split("\n")[:-1])
+    assert "·8" in under_cursor
+
+
+def test_an_offer_is_cut_with_an_ellipsis_and_its_notes_have_the_lines_that_are_left() -> None:
+    line = offer_lines(CannedCore().prices())[0]
+    flagged = line._replace(offer=line.offer._replace(flags=tuple(MEANING)))
+    for width, height in ((60, 4), (40, 6), (126, 4)):
+        shown = offer_text(flagged, (), DARK, width, height).plain.split("\n")
+        assert len(shown) == height
+        assert max(map(len, shown)) <= width
+        assert shown[-1].endswith("…")
+    assert offer_text(line._replace(offer=line.offer._replace(flags=())), (), DARK, 126, 4).plain.endswith("no flags")
+
+
+@pytest.mark.parametrize("width", [58, 68, 72, 78, 84, 85, 130])
+def test_the_price_of_an_offer_is_never_cut(width: int) -> None:
+    columns = fitting(width)
+    assert 1 + sum(column.width + 1 for column in columns) <= width
+    assert {"instance type", "GPUs", "region", "buy", "$/h"} <= {column.title for column in columns}
+    assert next(column.width for column in columns if column.title == "$/h") == 7
+    assert ("provider" in {column.title for column in columns}) == (width >= 62)
 
 
 def test_what_misses_is_red_and_without_a_rank() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.text import Text
-from textual import on
+from textual import events, on
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
@@ -188,8 +188,18 @@ class PricesScreen(PlannerScreen):
         pane = self.query_one("#offer", Static)
         offer = event.line.offer if event.line else None
         pane.border_title = f"{offer.instance_type} · {offer.zone or offer.region}" if offer else "Offer"
+        self._show_offer(event.line)
+
+    def _show_offer(self, line: Line | None) -> None:
+        pane = self.query_one("#offer", Static)
         changes = self._prices.changes if self._prices is not None else ()
-        pane.update(offer_text(event.line, changes, self.planner.palette))
+        width, height = pane.content_size
+        pane.update(offer_text(line, changes, self.planner.palette, width, height))
+
+    def on_resize(self, event: events.Resize) -> None:
+        """The panes write for their widths, which they have after this."""
+        super().on_resize(event)
+        self.call_after_refresh(self.refresh_content)
 
     def _ages_text(self) -> Text:
         palette = self.planner.palette

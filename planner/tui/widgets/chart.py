@@ -37,7 +37,8 @@ class Chart(Static, can_focus=True):
     HELP = """\
 Cost over time, both on logarithmic axes.
 
-A digit is the rank of a row in the table, coloured by its place; · is a rank above 9, ○ a row that misses a limit.
+A digit is the rank of a row in the table, coloured by its place; · is a rank above 9 or one right beside a better
+one's digit, ○ a row that misses a limit.
 The dotted line is the Pareto front of the rows shown: nothing is both faster and cheaper.
 Amber lines are the deadline and the budget. The row under the cursor is shown reversed."""
 
@@ -73,7 +74,7 @@ def chart_text(rows: Sequence[Estimate], view: View, chosen: Estimate | None, wi
     """The chart as ``height`` lines of ``width`` cells; a sentence where there is nothing to draw."""
     points = _points(rows, chosen)
     if not points:
-        return Text("No row has both a time and a cost.", style=view.palette.dim)
+        return Text("No row has both a time and a cost." if rows else "No row is shown.", style=view.palette.dim)
     canvas = _Canvas(width, height, points, view)
     canvas.draw_axes()
     canvas.draw_limits()
@@ -186,15 +187,32 @@ class _Canvas(Cells):
     def draw_points(self, points: Sequence[Point], chosen: Estimate | None) -> None:
         """The last drawn owns the cell: misses first, then from the last rank to the first, then the cursor's."""
         palette = self.palette
+        digits = self._digits(points, chosen)
         for point in sorted(points, key=lambda point: (point.row is chosen, -(point.row.rank or 0))):
             row = point.row
-            missed = misses(row, self.view.limits)
-            glyph = "○" if missed else str(row.rank) if row.rank is not None and row.rank <= 9 else "·"
+            missed, cell = misses(row, self.view.limits), self.cell(point)
+            glyph = "○" if missed else str(row.rank) if digits.get(cell) is row else "·"
             style = palette.faint if missed else f"bold {palette.places[row.place]}"
             if row is chosen:
                 glyph = "●" if glyph in "·○" else glyph
                 style = f"bold {palette.surface} on {palette.places[row.place]}"
-            self.put(self.column(point.time_s), self.row(point.cost_usd), glyph, style)
+            self.put(*cell, glyph, style)
+
+    def _digits(self, points: Sequence[Point], chosen: Estimate | None) -> dict[tuple[int, int], Estimate]:
+        """The rows shown by their ranks, by cell: the cursor's, then from the first on those that touch none of them,
+        as two digits side by side would read as another rank."""
+        found: dict[tuple[int, int], Estimate] = {}
+        for point in sorted(points, key=lambda point: (point.row is not chosen, point.row.rank or 0)):
+            column, row = cell = self.cell(point)
+            rank = point.row.rank
+            if rank is None or rank > 9 or misses(point.row, self.view.limits):
+                continue
+            if not any((column + beside, row) in found for beside in (-1, 0, 1)):
+                found[cell] = point.row
+        return found
+
+    def cell(self, point: Point) -> tuple[int, int]:
+        return self.column(point.time_s), self.row(point.cost_usd)
 
 
 def _ticks(ticks: Sequence[float], axis: LogAxis) -> list[float]:

@@ -1,6 +1,6 @@
 """The columns of the plans table: what each shows of a row, and which of them a width has room for."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
@@ -163,7 +163,8 @@ def _missed(row: Estimate, view: View, width: int) -> Text:
         return Text("" if row.p_meets is None else f"{percent(row.p_meets)} sure", style=view.palette.warn)
     hours = "" if late is None else f"{format_duration(late)} late"
     money = "" if over is None else f"{format_money(over)} over"
-    return Text(f"{hours:<{_LATE}}{money}".rstrip(), style=view.palette.bad)
+    text = f"{hours:<{_LATE}}{money}".rstrip() if width > _LATE else hours or money
+    return Text(text, style=view.palette.bad)
 
 
 CURSOR = Column("", 1, "left", "", _cursor)
@@ -171,18 +172,27 @@ RANK = Column("#", 3, "right", "value", _rank)
 
 
 _LATE = 12
-_MISSED = Column("misses by", 24, "left", "", _missed)
+"""Cells for the hours of a miss, and as many for its dollars."""
 _ROOMY = 100
 """From this width on the columns of misses stand beside all others."""
 
 
-def columns_for(width: int, *, all_miss: bool = False) -> list[Column]:
+def missed_cells(rows: Iterable[Estimate], view: View) -> int:
+    """How wide the column of misses is: as the rows need, 0 where there is none."""
+    if not view.all_miss:
+        return 0
+    missed = [missed_by(row, view.limits) for row in rows]
+    both = any(one.seconds is not None for one in missed) and any(one.usd is not None for one in missed)
+    return 2 * _LATE if both else _LATE
+
+
+def columns_for(width: int, *, missed_cells: int = 0) -> list[Column]:
     """The columns that ``width`` cells hold: chosen, never clipped (storyboard, "What adapts by width").
 
-    Where ``all_miss`` the limits, by how much matters more than what the table else says.
+    Where all rows miss the limits, by how much matters more than what the table else says: it has ``missed_cells``.
     """
-    if all_miss and width >= 74:
-        return _columns_of_misses(width)
+    if missed_cells and width >= 74:
+        return _columns_of_misses(width, missed_cells)
     if width < 74:
         spare = width - (1 + 4 + 7 + 8)
         return [
@@ -236,13 +246,13 @@ def _columns(*, machine: int, where: int, gpus: int, interval: int, buy: int) ->
     return [column for column in found if column.width]
 
 
-def _columns_of_misses(width: int) -> list[Column]:
+def _columns_of_misses(width: int, missed_cells: int) -> list[Column]:
     less = ("interval", "done by", "$/h", "binds") if width < _ROOMY else ()
     for machine, where, gpus, interval, buy in _WIDTHS:
         found = _columns(machine=machine, where=where, gpus=gpus, interval=interval, buy=buy)
         columns = [column for column in found if column.title not in less]
         at = next(index for index, column in enumerate(columns) if column.title == "cost") + 1
-        columns.insert(at, _MISSED)
+        columns.insert(at, Column("misses by", missed_cells, "left", "", _missed))
         spare = width - total_width(columns) + GAP
         if spare >= 0:
             break

@@ -21,6 +21,8 @@ _LEAST_WIDTH, _LEAST_HEIGHT = 40, 7
 _SPARSE = 4
 """Of the dots of the line less resale, one in so many is drawn."""
 _MONTH_TICKS = 6
+_ROWS_A_LABEL = 2
+"""Rows from one money label to the next at least; two labels at least have room in the lowest chart."""
 _AIR = 1.15
 """Room over the end of the line of buying."""
 
@@ -69,7 +71,7 @@ class _MoneyChart(Cells):
         self.months = found.terms.months
         self.lines, self.paid = money_lines(found, card)
         highest = _AIR * self.lines[-1].at(self.months)
-        self.step = round_step(highest, max(self.rows // 2, 1))
+        self.step = round_step(highest, self.rows / _ROWS_A_LABEL)
         self.top = highest
 
     def draw(self) -> None:
@@ -144,8 +146,8 @@ class _MoneyChart(Cells):
         return _LABELS + 1 + round(month / self.months * (self.columns - 1))
 
     def _dot(self, usd: float) -> int:
-        """The row of dots, four a cell, from the top."""
-        return round((1 - min(max(usd / self.top, 0.0), 1.0)) * (4 * self.rows - 1))
+        """The row of dots, four a cell, from the top; nothing spent is in the middle of the last, as its label."""
+        return 1 + round((1 - min(max(usd / self.top, 0.0), 1.0)) * (4 * self.rows - 4))
 
     def _row(self, usd: float) -> int:
         return self._dot(usd) // 4

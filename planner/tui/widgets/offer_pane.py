@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 from rich.text import Text
@@ -18,8 +19,11 @@ from pricing.store import Change
 _PLOT = 32
 
 
-def offer_text(line: Line | None, changes: Sequence[Change], palette: Palette) -> Text:
-    """Four lines; ``changes`` are all that are known, the newest first."""
+def offer_text(line: Line | None, changes: Sequence[Change], palette: Palette, width: int, height: int) -> Text:
+    """Lines of ``width`` cells, the last of them the notes in what ``height`` leaves, each cut with an ellipsis.
+
+    ``changes`` are all that are known, the newest first.
+    """
     if line is None:
         return Text("No offer contains these words.", style=palette.dim)
     offer, kind = line.offer, line.kind
@@ -32,9 +36,15 @@ def offer_text(line: Line | None, changes: Sequence[Change], palette: Palette) -
     text.append_text(history_text(offer, changes, palette)).append("\n")
     seen = f"seen {day(offer.price_as_of)}, {age(line.days)}{' ago' if line.days > 0 else ''}"
     text.append(seen, style=palette.warn if line.stale else palette.text)
-    text.append(f" in {offer.price_source}\n", style=palette.dim)
+    text.append(f" in {offer.price_source}", style=palette.dim)
+    lines = text.split("\n")
+    for one in lines:
+        one.truncate(width, overflow="ellipsis")
     notes = [*([kind.unranked] if kind.unranked else []), *flag_words(offer)]
-    return text.append("; ".join(notes) or "no flags", style=palette.warn if notes else palette.dim)
+    words = textwrap.wrap(
+        "; ".join(notes) or "no flags", max(width, 1), max_lines=max(height - len(lines), 1), placeholder=" …"
+    )
+    return Text("\n").join([*lines, Text("\n".join(words), style=palette.warn if notes else palette.dim)])
 
 
 def history_text(offer: Offer, changes: Sequence[Change], palette: Palette) -> Text:

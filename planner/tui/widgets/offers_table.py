@@ -37,6 +37,10 @@ _COLUMNS = (
     _Column("$/h", 7, "right", "price"),
     _Column("age", 7, "right", "age"),
 )
+_NAMES_GIVE = 10
+"""Cells that instance type and region together can do without."""
+_FEWER = (((), 0), (("GiB", "age"), _NAMES_GIVE), (("GiB", "age", "provider"), _NAMES_GIVE))
+"""The columns to leave out from wide to narrow, and how many cells the names may then give."""
 
 
 class OffersTable(LineTable):
@@ -68,7 +72,7 @@ An age in amber is older than prices of its kind stay true: 3 days for spot, 30 
     def show(self, lines: Sequence[Line], sort: str, palette: Palette) -> None:
         """Replace the lines; the cursor stays on its offer where that is still among the first."""
         chosen = self.chosen.offer[:5] if self.chosen is not None else None
-        self._lines, self._sort, self._palette, self._columns = lines, sort, palette, self._fitting()
+        self._lines, self._sort, self._palette, self._columns = lines, sort, palette, fitting(self.size.width or 78)
         cursor = next((index for index, line in enumerate(lines[:_FIRST]) if line.offer[:5] == chosen), 0)
         with self.prevent(DataTable.RowHighlighted):
             labels = [(_header(column, sort, palette), column.width + GAP) for column in self._columns]
@@ -77,7 +81,7 @@ An age in amber is older than prices of its kind stay true: 3 days for spot, 30 
         self.post_message(self.Chosen(self.chosen))
 
     def on_resize(self, event: events.Resize) -> None:
-        if self._palette is not None and self._fitting() != self._columns:
+        if self._palette is not None and fitting(self.size.width or 78) != self._columns:
             self.show(self._lines, self._sort, self._palette)
 
     @property
@@ -104,19 +108,6 @@ An age in amber is older than prices of its kind stay true: 3 days for spot, 30 
         if event.column_index and self._columns[event.column_index - 1].sort:
             self.post_message(SortAsked(self._columns[event.column_index - 1].sort))
 
-    def _fitting(self) -> list[_Column]:
-        """The columns, the names as wide as there is room for; provider and memory go where there is none."""
-        columns = list(_COLUMNS)
-        room = (self.size.width or 85) - 1 - sum(column.width + GAP for column in columns)
-        if room < 0:
-            columns = [column for column in columns if column.title not in ("GiB", "age")]
-            room = (self.size.width or 78) - 1 - sum(column.width + GAP for column in columns)
-        share = max(room, 0) // 2
-        return [
-            column._replace(width=column.width + share) if column.title in ("instance type", "region") else column
-            for column in columns
-        ]
-
     def _cell(self, column: _Column, line: Line) -> Text:
         if self._palette is None:
             return Text()
@@ -125,6 +116,21 @@ An age in amber is older than prices of its kind stay true: 3 days for spot, 30 
         padded = f"{text:>{column.width}}" if column.align == "right" else f"{text:<{column.width}}"
         mark = "!" if column.title == "$/h" and line.offer.flags else " "
         return Text(padded, style=style).append(mark, style=self._palette.warn)
+
+
+def fitting(width: int) -> list[_Column]:
+    """The columns that ``width`` cells have room for, the names as wide as that allows; a price is never cut."""
+    columns, room = list(_COLUMNS), 0
+    for left_out, gives in _FEWER:
+        columns = [column for column in _COLUMNS if column.title not in left_out]
+        room = width - 1 - sum(column.width + GAP for column in columns)
+        if room >= -gives:
+            break
+    share = max(room, -_NAMES_GIVE) // 2
+    return [
+        column._replace(width=column.width + share) if column.title in ("instance type", "region") else column
+        for column in columns
+    ]
 
 
 def _header(column: _Column, sort: str, palette: Palette) -> Text:

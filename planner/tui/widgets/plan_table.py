@@ -12,7 +12,7 @@ from planner.plan.plan import Estimate
 from planner.tui.arrange import Key, Order, Rule, key_of
 from planner.tui.messages import RowChosen, SortAsked
 from planner.tui.theme import Palette
-from planner.tui.widgets.columns import Column, View, columns_for
+from planner.tui.widgets.columns import Column, View, columns_for, missed_cells
 from planner.tui.widgets.line_table import LineTable
 
 
@@ -47,12 +47,16 @@ ev says what the estimate rests on: ● measured here ◕ same GPU ◑ other GPU
         self._lines, self._view, self._order = list(lines), view, order
         self.remove_class("empty")
         with self.prevent(DataTable.RowHighlighted):
-            self._columns = columns_for(self.size.width or 78, all_miss=view.all_miss)
+            self._columns = self._fitting(view)
             widths = [column.width + (1 if column.title else 0) for column in self._columns]
             self.columns_replaced(list(zip(map(self._header, self._columns), widths, strict=True)))
             self._before = self._index_of(keep)
             self.lines_changed(self._before)
         self.post_message(RowChosen(self.chosen))
+
+    def _fitting(self, view: View) -> list[Column]:
+        rows = (line for line in self._lines if not isinstance(line, Rule))
+        return columns_for(self.size.width or 78, missed_cells=missed_cells(rows, view))
 
     @property
     def line_count(self) -> int:
@@ -77,7 +81,7 @@ ev says what the estimate rests on: ● measured here ◕ same GPU ◑ other GPU
 
     def on_resize(self, event: events.Resize) -> None:
         view = self._view
-        if view is not None and columns_for(self.size.width, all_miss=view.all_miss) != self._columns:
+        if view is not None and self._fitting(view) != self._columns:
             chosen = self.chosen
             self.show(self._lines, view, self._order, key_of(chosen) if chosen else None)
 
