@@ -94,6 +94,11 @@ class Ranked(NamedTuple):
         return next((row for row in self.plan.estimates if row.rank == chosen.rank), None)
 
     @property
+    def machines(self) -> str:
+        """How many machines are ranked: '…' while only the first of them are written out."""
+        return f"{len(self.plan.estimates):,}" if self.complete else "…"
+
+    @property
     def this_machine(self) -> Estimate | None:
         return next((row for row in (*self.plan.estimates, *self.plan.unranked) if row.is_this_machine), None)
 

@@ -122,9 +122,21 @@ async def test_filter_group_and_pin(open_app: Open) -> None:
         await pilot.press("p", "escape")
         assert app.order.words == ""
         assert len(app.order.pinned) == 1
+        assert "11 of 11" in str(app.query_one("#plans").border_subtitle)  # each machine counts once
         assert app.query_one(PlanTable).row_count == 13  # all, the pinned one again, and the rule under it
         await pilot.press("g")
         assert app.order.group == "gpu"
+
+
+async def test_a_filter_that_leaves_nothing_says_so(open_app: Open) -> None:
+    async with open_app() as (app, pilot):
+        await pilot.press("slash", *"zzzz")
+        await settled(app, pilot)
+        assert "no row has all of 'zzzz'" in shown(app)
+        assert "No row is shown." in shown(app)
+        assert "0 of 11" in str(app.query_one("#plans").border_subtitle)
+        await pilot.press("enter", "down", "up", "escape")
+        assert app.query_one(PlanTable).row_count == 11
 
 
 async def test_the_cursor_steps_over_rules(open_app: Open) -> None:
@@ -474,3 +486,19 @@ async def test_a_dialog_that_closes_leaves_the_rows_as_they_are(
         await pilot.press("s")
         await settled(app, pilot)
         assert shown
+
+
+class FirstRowsCore(CannedCore):
+    """Never writes out more than the first rows."""
+
+    def ask(self, values: Values, sort: Sort) -> Ranked:
+        return super().ask(values, sort)._replace(complete=False)
+
+
+async def test_machines_are_not_counted_before_all_are_written_out(open_app: Open) -> None:
+    async with open_app(FirstRowsCore()) as (app, pilot):
+        for tab in ("2", "3"):
+            await pilot.press(tab)
+            await pilot.pause(0.1)
+            assert "of …" in shown(app)
+            assert "of 11" not in shown(app)

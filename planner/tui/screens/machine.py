@@ -235,7 +235,7 @@ def _run_facts(ranked: Ranked, row: Estimate) -> list[tuple[str, str, str]]:
     rate = format_rate(row.samples_per_s.p50 if row.samples_per_s else None)
     span = f"{format_duration(row.time_s.p10)} to {format_duration(row.time_s.p90)}"
     return [
-        ("rank", f"{row.rank}", f"of {len(ranked.plan.estimates)} machines"),
+        ("rank", f"{row.rank}", f"of {ranked.machines} machines"),
         ("time", _time(row), span),
         ("done by", moment(row.finish_at, ranked.plan.generated_at), ""),
         ("cost", format_money(cost), ""),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from rich.text import Text
@@ -15,7 +15,7 @@ from textual.widgets import Input
 from planner.experiment.resolve import describe
 from planner.plan.plan import PLACES, Estimate
 from planner.tui.amounts import round_money
-from planner.tui.arrange import GROUPS, SORTS, arrange, key_of, misses
+from planner.tui.arrange import GROUPS, SORTS, Rule, arrange, key_of, misses
 from planner.tui.asked import Values
 from planner.tui.clock import moment
 from planner.tui.commands import PLAN, bindings, footer
@@ -151,13 +151,14 @@ class PlanScreen(PlannerScreen):
     def _show_rows(self, ranked: Ranked) -> None:
         plan, limits, order = ranked.plan, ranked.question.limits, self.planner.order
         lines = arrange(plan.estimates, limits, order, missed_words(limits, ranked))
-        shown = [line for line in lines if isinstance(line, Estimate)]
+        shown = _rows_of(lines)
+        if not shown:
+            lines = [Rule(f"no row has all of {order.words!r}" if plan.estimates else "nothing is ranked: u tells why")]
         view = self._view(ranked, shown)
         pane = self.query_one("#plans")
         pane.border_title = "Nearest misses" if view.all_miss else "Plans · best offer of each machine"
         refused = f" · {plan.unranked_count:,} offers not ranked (u)" if plan.unranked_count else ""
-        machines = f"{len(plan.estimates):,}" if ranked.complete else "…"
-        counts = f"{len(shown):,} of {machines}{refused}"
+        counts = f"{len(shown):,} of {ranked.machines}{refused}"
         pane.border_subtitle = f"{counts}    {_LEGEND}" if self.app.size.width >= 120 else counts
         self.query_one(Chart).set_rows(shown, view)
         chosen = self.planner.chosen
@@ -368,7 +369,7 @@ class PlanScreen(PlannerScreen):
         if ranked is None:
             return
         lines = arrange(ranked.plan.estimates, ranked.question.limits, self.planner.order, "")
-        shown = [line for line in lines if isinstance(line, Estimate)]
+        shown = _rows_of(lines)
         self.app.push_screen(ChartScreen(shown, self._view(ranked, shown), self.planner.chosen))
 
     def action_unranked(self) -> None:
@@ -378,6 +379,11 @@ class PlanScreen(PlannerScreen):
 
     def _reorder(self, **changes: object) -> None:
         self.planner.reorder(self.planner.order._replace(**changes))  # type: ignore[arg-type]
+
+
+def _rows_of(lines: Iterable[Estimate | Rule]) -> list[Estimate]:
+    """The rows among the lines of the table, each once: a pinned one stands there twice."""
+    return list({key_of(line): line for line in lines if isinstance(line, Estimate)}.values())
 
 
 def _resolved_facts(ranked: Ranked, row: Estimate | None) -> list[tuple[str, str]]:

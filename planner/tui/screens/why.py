@@ -110,7 +110,7 @@ class WhyScreen(PlannerScreen):
         if ranked is None or row is None:
             return Text("No row is chosen.", style=palette.dim), Text()
         left = Text.assemble((machine_name(row), f"bold {palette.strong}"))
-        left.append(f" · {gpus_words(row)} · rank {row.rank} of {len(ranked.plan.estimates)}", style=palette.text)
+        left.append(f" · {gpus_words(row)} · rank {row.rank} of {ranked.machines}", style=palette.text)
         if self.app.size.width >= 100:
             left.append(f"    {describe(ranked.plan.experiment)} → {row.precision}", style=palette.dim)
         right = Text("ready ", style=palette.dim)
