@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 
 LEVERS_AFTER_S = COMPLETE_AFTER_S = 0.15
 """The cursor, or the form, must rest that long before levers are looked for and the last rows are written."""
+
+A_MINUTE_S = 60.0
+"""As exact as clock times are shown."""
 
 RESTYLED_AT_ONCE = 12
 """Widgets whose styles are worked out in one turn of the loop: Plan has about forty."""
@@ -87,6 +91,8 @@ class PlannerApp(App[None]):
         ] = {}  # by tab: the form's values, its question, its answer
         self._levers_of: tuple[int, Key] | None = None
         self._asking = self._ask_again = False
+        self.clock: Callable[[], float] = time.monotonic
+        self._answered_s = self.clock()
         self._resting: Timer | None = None
         self.refresh_control = RefreshControl(self)
         self.profile_control = ProfileControl(self)
@@ -112,6 +118,7 @@ class PlannerApp(App[None]):
     def on_mount(self) -> None:
         # The first picture comes before the first question, which takes most of a second to read its tables.
         self.call_after_refresh(self.ask, self.values)
+        self.set_interval(A_MINUTE_S / 4, self.clock_moved)
 
     def in_thread(self, work: Callable[[], None], group: str) -> None:
         """Run long work beside the interface. An older one of the group is let go of; what it still says is ignored."""
@@ -141,7 +148,18 @@ class PlannerApp(App[None]):
 
     def on_answered(self, message: Answered) -> None:
         self.ranked, self.problem, self.problem_fields = message.ranked, "", ()
+        self._answered_s = self.clock()
         self._settled()
+
+    @property
+    def answer_is_old(self) -> bool:
+        """Whether the clock has gone on since the answer was made: its "now" is no longer now."""
+        return self.clock() - self._answered_s >= A_MINUTE_S
+
+    def clock_moved(self) -> None:
+        """The bars say what time the answer is of."""
+        for screen in self._ready_screens():
+            screen.paint_bars()
 
     def on_unanswerable(self, message: Unanswerable) -> None:
         """Tell of the field that is being typed into first; of others only which they are."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from textual.events import Key
-from textual.widgets import DataTable, Input
+from textual.widgets import DataTable, Input, Static
 
 from planner.plan.search import Sort
 from planner.tui.asked import FIRST_VALUES, Values
@@ -502,3 +502,27 @@ async def test_machines_are_not_counted_before_all_are_written_out(open_app: Ope
             await pilot.pause(0.1)
             assert "of …" in shown(app)
             assert "of 11" not in shown(app)
+
+
+async def test_an_answers_now_becomes_as_of_when_a_minute_has_gone(open_app: Open) -> None:
+    async with open_app() as (app, pilot):
+        assert "now Mon 10:00" in shown(app)
+        answered_s = app.clock()
+        app.clock = lambda: answered_s + 61
+        app.clock_moved()
+        await pilot.pause()
+        assert "as of Mon 10:00" in shown(app)
+        await pilot.press("ctrl+r")
+        await settled(app, pilot)
+        assert "now Mon 10:00" in shown(app)
+
+
+async def test_help_says_what_the_focused_pane_is(open_app: Open) -> None:
+    async with open_app() as (app, pilot):
+        await pilot.press("5")
+        await settled(app, pilot)
+        app.screen.set_focus(app.screen.query_one("#assumed"))
+        await pilot.press("f1")
+        await settled(app, pilot)
+        assert isinstance(app.screen, TextDialog)
+        assert "resale are assumptions." in str(app.screen.query_one(Static).render())

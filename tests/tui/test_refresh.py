@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from planner.errors import DataError
 from planner.tui.app import PlannerApp
-from planner.tui.core import LiveCore
+from planner.tui.core import LiveCore, Prices
 from planner.tui.refresh_control import RefreshControl
 from planner.tui.refreshing import LiveRefreshing, Refreshing, RefreshState
 from planner.tui.theme import DARK
@@ -78,6 +78,23 @@ async def settled_screen(pilot: Pilot[None]) -> None:
     await pilot.pause()
     await pilot.app.workers.wait_for_complete()
     await pilot.pause()
+
+
+class FailedBefore(CannedCore):
+    """Its store says that a feed could not be read, in a session before this one."""
+
+    def prices(self) -> Prices:
+        failed = Reading("AWS price list", "aws", "eu-west-1", "2026-11-29T09:00:00", "", "timed out", 0, "")
+        return super().prices()._replace(readings=(failed,))
+
+
+async def test_failures_of_an_earlier_session_are_said_to_be_that(open_app: Open) -> None:
+    async with open_app(FailedBefore()) as (app, pilot):
+        await pilot.press("4")
+        await settled(app, pilot)
+        assert "offline" in app.price_state()[0].plain
+        assert app.screen.query_one("#failures").border_title == "1 failure of an earlier refresh"
+        assert "timed out" in pane(app, "failures")
 
 
 async def test_a_failure_stays_in_its_pane_and_is_tried_again(open_app: Open) -> None:

@@ -39,6 +39,12 @@ USES = (1, 2, 5, 10, 20, 30, 40, 50, 60, 72, 84, 100, 120, 140, 168)
 """Hours a week that the arrow keys go through."""
 
 HORIZONS = (12.0, 24.0, 36.0, 60.0)
+_ABOUT_ASSUMED = """\
+What the comparison rests on: the work, the machine in the chart, and the rents it is held against.
+Prices are listed ones, each with the day it was seen; hours a week, power and resale are assumptions."""
+_ABOUT_CARDS = """\
+A line a machine that might be bought: its price with the host, how long a run takes on it, from when on it has paid
+against the cheapest rent, and what was spent by the horizon."""
 _LABEL = 11
 _WIDE = 92
 
@@ -86,13 +92,13 @@ class BreakevenScreen(AskingScreen[Terms, BuyOrRent]):
 
     def compose_body(self) -> Iterator[Widget]:
         with Horizontal(id="body"):
-            yield FactsPane("assumed", "Assumptions")
+            yield FactsPane("assumed", "Assumptions", _ABOUT_ASSUMED)
             with Vertical(id="buy-right"):
                 yield self.answer_pane()
                 with Vertical(id="buy-form", classes="pane own-form"):
                     yield Input(id="buy-cards", compact=True)
                 yield MoneyPane()
-                yield FactsPane("cards", "Machines")
+                yield FactsPane("cards", "Machines", _ABOUT_CARDS)
 
     def on_mount(self) -> None:
         self.query_one("#buy-form").border_title = "What might be bought"

@@ -74,10 +74,12 @@ class MachineScreen(PlannerScreen):
 
     def compose_body(self) -> Iterator[Widget]:
         with Horizontal(id="body"):
-            yield FactsPane("found", "Detected")
+            yield FactsPane(
+                "found", "Detected", "What was found in this machine; under To know, what was assumed for want of it."
+            )
             with Vertical():
-                yield FactsPane("profile", "Profile")
-                yield FactsPane("hour", "In this plan")
+                yield FactsPane("profile", "Profile", "What was measured here, and what a profile is doing.")
+                yield FactsPane("hour", "In this plan", "The experiment on this machine, and what an hour of it costs.")
 
     def on_mount(self) -> None:
         self.query_one("#found").focus()

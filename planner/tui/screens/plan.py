@@ -123,7 +123,8 @@ class PlanScreen(PlannerScreen):
     def _limit_words(self, ranked: Ranked) -> Text:
         palette, limits, now = self.planner.palette, ranked.question.limits, ranked.plan.generated_at
         wide = self.app.size.width >= 100
-        text = Text(f"now {now:%a %H:%M}", style=palette.dim) if wide else Text()
+        word = "as of" if self.planner.answer_is_old else "now"
+        text = Text(f"{word} {now:%a %H:%M}", style=palette.dim) if wide else Text()
         if limits.deadline is not None:
             text.append("   by ", style=palette.dim).append(moment(limits.deadline, now), style=palette.text)
         if limits.budget_usd is not None:

@@ -74,9 +74,15 @@ class PricesScreen(PlannerScreen):
                 yield Static(id="offer", classes="pane")
                 yield Static(id="quarantine", classes="pane")
             with Vertical(id="prices-right"):
-                yield FactsPane("refresh", "Refresh")
-                yield FactsPane("failures", "Failures")
-                yield FactsPane("sources", "Sources")
+                yield FactsPane(
+                    "refresh",
+                    "Refresh",
+                    "What a refresh is doing, or when each provider was read last on this machine.",
+                )
+                yield FactsPane(
+                    "failures", "Failures", "What the last refresh could not read, and why. Its older prices stay."
+                )
+                yield FactsPane("sources", "Sources", "Where the prices come from, and when they were seen there.")
                 yield Static(id="ages", classes="pane")
 
     def on_mount(self) -> None:
@@ -169,7 +175,8 @@ class PricesScreen(PlannerScreen):
         pane.show(refresh_text(control, readings, palette, max(pane.content_size.width, 20)))
         failures = self._failures()
         shown = self.query_one("#failures", FactsPane)
-        shown.border_title = f"{len(failures)} failure{'s' if len(failures) != 1 else ''}"
+        earlier = " of an earlier refresh" if control.state is None else ""
+        shown.border_title = f"{counted(len(failures), 'failure')}{earlier}"
         shown.show(failures_text(failures, palette))
         self.set_class(bool(failures), "-failed")
         ended = control.state is not None and not control.read

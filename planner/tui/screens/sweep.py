@@ -40,6 +40,12 @@ SWEEP = (
     Command("Sweep", "this sweep as a command line, and copy it", "y", "screen.own_command", "Command"),
 )
 
+_ABOUT_POOLS = """\
+What other pools would come to, at P50: machines, makespan, end and cost. Red misses a limit.
+◆ is a pool that none of the others beats in both time and cost."""
+_ABOUT_RUNS = """\
+When results come, how far the end may move, and the experiments with the numbers they have in the chart.
+Idle are the hours from the end of a machine in use to the end of the sweep."""
 _POOL_FIGURES, _LEAST_NAME = 37, 20
 """Cells of a pool's line beside its name, and the fewest of the name."""
 
@@ -87,8 +93,8 @@ class SweepScreen(AskingScreen[SweepForm, Swept]):
                         yield Input(id=name, compact=True)
             yield GanttPane()
             with Horizontal(id="sweep-below"):
-                yield FactsPane("pools", "Pools")
-                yield FactsPane("runs", "Experiments")
+                yield FactsPane("pools", "Pools", _ABOUT_POOLS)
+                yield FactsPane("runs", "Experiments", _ABOUT_RUNS)
 
     def on_mount(self) -> None:
         self.query_one("#sweep-form").border_title = "Sweep"

@@ -9,13 +9,12 @@ from textual.widgets import Static
 
 
 class FactsPane(VerticalScroll):
-    """``show`` replaces the text."""
+    """``show`` replaces the text; ``about`` is what F1 says of it."""
 
-    HELP = "What was found. Nothing here is guessed: what is not known stands as –.\n\nup, down, page keys   scroll"
-
-    def __init__(self, pane_id: str, title: str) -> None:
+    def __init__(self, pane_id: str, title: str, about: str) -> None:
         super().__init__(id=pane_id, classes="pane")
         self.border_title = title
+        self.help_text = f"{about}\n\nWhat is not known stands as –.\n\nup, down, page keys   scroll"
 
     def compose(self) -> ComposeResult:
         yield Static()

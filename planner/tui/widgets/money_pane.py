@@ -132,8 +132,9 @@ class _MoneyChart(Cells):
         for offset in (-1, 1, -2, 2):
             for month, usd in reversed(along):
                 row, middle = self._row(usd) + offset, self._column(month) - len(words) // 2
-                start = min(max(middle, _LABELS + 2), self.width - len(words) - 1)
-                if row < self.rows and self.is_free(start - 1, row, len(words) + 2):
+                start = min(max(middle, _LABELS + 3), self.width - len(words) - 1)
+                room = min(len(words) + 4, self.width - start + 2)  # two labels in a row keep apart
+                if row < self.rows and self.is_free(start - 2, row, room):
                     self.put(start, row, words, color)
                     return
 
