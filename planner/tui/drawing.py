@@ -8,11 +8,13 @@ from rich.text import Text
 
 from planner.units import Interval
 
-_HOUR, _DAY = 3600.0, 86400.0
+_HOUR, _DAY, _YEAR = 3600.0, 86400.0, 365 * 86400.0
 TIME_TICKS_S = (
+    *(1.0, 3.0, 10.0, 30.0),
     *(minutes * 60.0 for minutes in (1, 3, 10, 30)),
     *(hours * _HOUR for hours in (1, 2, 4, 10)),
-    *(days * _DAY for days in (1, 2, 4, 10, 20, 40, 100, 365, 1000, 3650, 36500)),
+    *(days * _DAY for days in (1, 2, 4, 10, 20, 40, 100)),
+    *(years * _YEAR for years in (1, 3, 10, 30, 100, 300, 1000)),
 )
 MONEY_TICKS_USD = tuple(digit * 10.0**power for power in range(-2, 7) for digit in (1, 2, 5))
 

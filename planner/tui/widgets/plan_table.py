@@ -115,7 +115,7 @@ ev says what the estimate rests on: ● measured here ◕ same GPU ◑ other GPU
         if column.sort and column.sort == self._order.sort:
             title, style = f"{title} {'▼' if self._order.backwards else '▲'}", f"bold {palette.strong}"
         if column.title == "interval" and self._view is not None:
-            title = _axis_label(self._view, column.width)
+            title = axis_label(self._view, column.width)
         if len(title) > column.width:
             title = title.replace(" ", "")
         blank = " " * (column.width - len(title))
@@ -150,14 +150,15 @@ ev says what the estimate rests on: ● measured here ◕ same GPU ◑ other GPU
         return estimates[0][0] if estimates else 0
 
 
-def _axis_label(view: View, width: int) -> str:
-    """The ends of the time axis, '1h    4d'."""
+def axis_label(view: View, width: int) -> str:
+    """The ends of the time axis, '1h    4d'; nothing where they have no room beside each other."""
     low, high = (_short(value) for value in view.axis)
-    return low + high.rjust(width - len(low))
+    return low + high.rjust(width - len(low)) if len(low) + len(high) < width else ""
 
 
 def _short(seconds: float) -> str:
-    for size, unit in ((86400.0, "d"), (3600.0, "h"), (60.0, "m")):
-        if seconds >= size:
-            return f"{seconds / size:g}{unit}"
-    return f"{seconds:g}s"
+    """'4d', '1.6s', '100y': two digits below ten, none behind the point above."""
+    units = ((365 * 86400.0, "y"), (86400.0, "d"), (3600.0, "h"), (60.0, "m"))
+    size, unit = next(((size, unit) for size, unit in units if seconds >= size), (1.0, "s"))
+    amount = seconds / size
+    return f"{amount:.2g}{unit}" if amount < 10 else f"{amount:.0f}{unit}"
