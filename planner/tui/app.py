@@ -279,6 +279,8 @@ class PlannerApp(App[None]):
     def undo_lever(self) -> None:
         if self.before_levers:
             self._ask_otherwise(self.before_levers.pop())
+        else:
+            self.notify("No lever was tried, so there is none to undo.")
 
     def _ask_otherwise(self, values: Values) -> None:
         self.cursor_moved = True

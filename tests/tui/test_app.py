@@ -23,6 +23,7 @@ from planner.tui.widgets.field import FieldInput
 from planner.tui.widgets.form import ExperimentForm
 from planner.tui.widgets.offers_table import OffersTable
 from planner.tui.widgets.plan_table import PlanTable
+from planner.units import Interval
 from tests.tui.conftest import Open, settled, shown, to_field
 from tests.tui.samples import BrokenCore, CannedCore, SilentCore
 
@@ -284,7 +285,7 @@ async def test_a_limit_is_relaxed_with_one_key_where_nothing_meets_it(open_app: 
         assert [word for _, word, _ in keys][:2] == ["Deadline", "Budget"]
         await pilot.press("d")
         await settled(app, pilot)
-        assert app.values["deadline"] == "2026-11-30 12:15"
+        assert app.values["deadline"] == "Mon 12:15"
         await pilot.press("b")
         await settled(app, pilot)
         assert app.values["budget"] == "18"
@@ -392,6 +393,24 @@ async def test_a_question_without_an_answer_is_not_remembered(open_app: Open) ->
     assert load_settings(app._directory).values["budget"] == "7"
 
 
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("b", "No budget is set"),
+        ("d", "The deadline is not in the way."),
+        ("t", "not too large"),
+        ("z", "none to undo"),
+    ],
+)
+async def test_a_key_that_has_nothing_to_do_says_so(open_app: Open, key: str, words: str) -> None:
+    core = CannedCore()
+    async with open_app(core, Settings({"model": "resnet50", "deadline": "90h"})) as (app, pilot):
+        await pilot.press(key)
+        await pilot.pause(0.1)
+        assert [words in said.message for said in app._notifications] == [True]
+        assert len(core.asked) == 1
+
+
 async def test_one_can_start_over_and_come_back(open_app: Open) -> None:
     core = CannedCore()
     async with open_app(core, Settings({"model": "bert-large", "budget": "x"}, sort="cost")) as (app, pilot):
@@ -443,6 +462,38 @@ async def test_tab_leaves_the_form_at_its_ends(open_app: Open) -> None:
             await to_field(app, pilot, field)
             await pilot.press(key)
             assert app.focused is app.query_one(PlanTable)
+
+
+@pytest.mark.parametrize(("text", "width"), [("workstation", 130), ("2026-12-24 12:15", 160)])
+async def test_a_value_is_seen_from_its_start_and_as_a_whole(open_app: Open, text: str, width: int) -> None:
+    async with open_app(size=(width, 36)) as (app, pilot):
+        app.plan_screen._ask_with("where", text)
+        await settled(app, pilot)
+        assert f"where     {text}" in shown(app)
+        await to_field(app, pilot, "where")
+        await pilot.press("end")
+        assert f"where     {text}" in shown(app)
+        await pilot.press("escape", "f")
+        assert f"where     {text}" in shown(app)
+
+
+async def test_a_longer_value_shows_its_start(open_app: Open) -> None:
+    settings = Settings({"model": "resnet50", "dataset": "imagenet", "where": "laptop, workstation, cluster"})
+    async with open_app(settings=settings) as (app, pilot):
+        assert "where     laptop, wor" in shown(app)
+        await to_field(app, pilot, "where")
+        await pilot.press("end", "escape")
+        assert "where     laptop, wor" in shown(app)
+
+
+async def test_the_time_axis_is_not_stretched_by_one_row(open_app: Open) -> None:
+    async with open_app() as (app, _):
+        assert app.ranked is not None
+        rows = app.ranked.plan.estimates
+        usual = app.plan_screen._view(app.ranked, rows).axis
+        for seconds in (2.0, 1e9):
+            odd = rows[-1]._replace(time_s=Interval(seconds, seconds, seconds))
+            assert app.plan_screen._view(app.ranked, (*rows[:-1], odd)).axis == usual
 
 
 async def test_whoever_types_goes_on_typing_however_narrow_it_gets(open_app: Open) -> None:

@@ -17,7 +17,7 @@ from planner.plan.plan import PLACES, Estimate
 from planner.tui.amounts import round_money
 from planner.tui.arrange import GROUPS, SORTS, Rule, arrange, key_of, misses
 from planner.tui.asked import Values
-from planner.tui.clock import moment
+from planner.tui.clock import moment, typed_moment
 from planner.tui.commands import PLAN, bindings, footer
 from planner.tui.core import Ranked
 from planner.tui.drawing import TIME_TICKS_S, axis_around
@@ -167,11 +167,11 @@ class PlanScreen(PlannerScreen):
         self.query_one(PlanTable).show(lines, view, order, keep)
 
     def _view(self, ranked: Ranked, shown: Sequence[Estimate]) -> View:
-        """The time axis holds most rows: nine in ten of the first ones, and the deadline."""
+        """The time axis holds most of the first rows: without a tenth of them at either end they differ visibly."""
         ends = sorted(row.time_s.p90 for row in shown[:_AXIS_ROWS] if row.time_s is not None)
-        starts = [row.time_s.p10 for row in shown[:_AXIS_ROWS] if row.time_s is not None]
+        starts = sorted(row.time_s.p10 for row in shown[:_AXIS_ROWS] if row.time_s is not None)
         limits, now = ranked.question.limits, ranked.plan.generated_at
-        values = [*starts, *ends[: max(1, len(ends) * 9 // 10)]]
+        values = [*starts[len(starts) // 10 :][:1], *ends[: max(1, len(ends) * 9 // 10)][-1:]]
         chosen = ranked.plan.recommendation
         return View(
             palette=self.planner.palette,
@@ -334,18 +334,26 @@ class PlanScreen(PlannerScreen):
         self.action_only("" if set(kept) >= set(PLACES) else ", ".join(kept))
 
     def action_relax(self, limit: str) -> None:
-        """Move a limit to where something meets it."""
+        """Move a limit to where something meets it; say so where there is none to move."""
         ranked = self.planner.ranked
-        for relaxed in ranked.relaxations if ranked is not None else ():
-            if relaxed.limit == limit:
-                deadline, budget = relaxed.limits.deadline, relaxed.limits.budget_usd
-                moved = f"{deadline:%Y-%m-%d %H:%M}" if limit == "deadline" else f"{budget:.0f}"
-                self._ask_with(limit, moved)
+        if ranked is None:
+            return
+        moved = next((one.limits for one in ranked.relaxations if one.limit == limit), None)
+        if moved is None:
+            given = self.planner.values.get(limit, "")
+            why = f"The {limit} is not in the way." if given else f"No {limit} is set, so there is none to relax."
+            self.notify(why)
+        elif limit == "deadline" and moved.deadline is not None:
+            self._ask_with(limit, typed_moment(moved.deadline, ranked.plan.generated_at))
+        elif moved.budget_usd is not None:
+            self._ask_with(limit, f"{moved.budget_usd:.0f}")
 
     def action_make_fit(self) -> None:
         """Change the experiment in the first way that lets it run."""
         ranked = self.planner.ranked
-        if ranked is not None and ranked.ways_to_fit and not self.planner.outdated:
+        if ranked is None or not ranked.ways_to_fit:
+            self.notify("The experiment is not too large: there is nothing to make fit.")
+        elif not self.planner.outdated:
             self.planner.change_question(ranked.ways_to_fit[0].values)
 
     def action_undo_lever(self) -> None:

@@ -107,5 +107,12 @@ class FieldInput(Input):
     def action_tab(self, by: int) -> None:
         self._tab(self, by)
 
+    def on_blur(self) -> None:
+        self.show_start()
+
+    def show_start(self) -> None:
+        """Of a text that is longer than the field its beginning is what one reads."""
+        self.cursor_position = 0
+
     def action_leave(self) -> None:
         self._leave()

@@ -73,6 +73,8 @@ class ExperimentForm(VerticalScroll, can_focus=False):
         with self.prevent(Input.Changed):
             for entry in self._entries:
                 entry.value = values.get(entry.field.key, "")
+                if not entry.has_focus:
+                    entry.show_start()
         self._filled, self._known = values, self.values
 
     def show_resolved(self, empties: dict[str, str], facts: Iterable[tuple[str, str]], palette: Palette) -> None:
