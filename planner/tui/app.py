@@ -20,7 +20,7 @@ from planner.plan.plan import Estimate
 from planner.plan.words import machine_name
 from planner.throughput.levers import Lever
 from planner.tui.arrange import Key, Order, key_of
-from planner.tui.asked import FIRST_VALUES, Values, command_line, faults, with_changes
+from planner.tui.asked import FIRST_VALUES, Values, changed_words, command_line, faults, with_changes
 from planner.tui.commands import EVERYWHERE, Command, bindings, with_everywhere
 from planner.tui.core import Core, LiveCore, Ranked, local_now
 from planner.tui.messages import Answered, BatchFound, Completed, LeversFound, Unanswerable
@@ -264,6 +264,14 @@ class PlannerApp(App[None]):
         if self.ranked is not None:
             self.before_levers.append(self.values)
             self._ask_otherwise(with_changes(self.values, self.ranked.plan.experiment, lever.experiment))
+
+    @property
+    def tried(self) -> str:
+        """The lever tried last in the form's word, while it is on; '' where none is."""
+        if not self.before_levers:
+            return ""
+        before, now = (values.get("levers", "") for values in (self.before_levers[-1], self.values))
+        return changed_words({"levers": before}, {"levers": now})
 
     def change_question(self, values: Values) -> None:
         """Ask it instead of the form's own, which is kept, to come back to."""

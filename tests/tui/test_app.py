@@ -220,6 +220,26 @@ async def test_a_lever_is_tried_and_undone(open_app: Open) -> None:
         assert app.chosen != before
 
 
+async def test_a_lever_out_of_sight_is_shown_before_it_is_tried(open_app: Open) -> None:
+    core = CannedCore()
+    async with open_app(core, size=(80, 24)) as (app, pilot):
+        await pilot.press("2")
+        await settled(app, pilot)
+        asked = len(core.asked)
+        await pilot.press("space")
+        await settled(app, pilot)
+        assert len(core.asked) == asked
+        assert app.focused is app.screen.query_one(LeverTable)
+        assert "torch.compile" in shown(app)
+        await pilot.press("space")
+        await settled(app, pilot)
+        assert core.asked[-1][0]["levers"] == "compile"
+        assert "this machine · compile is on, z undoes" in shown(app)
+        await pilot.press("z")
+        await settled(app, pilot)
+        assert "is on, z undoes" not in shown(app)
+
+
 async def test_prices_are_filtered(open_app: Open) -> None:
     async with open_app() as (app, pilot):
         await pilot.press("4")

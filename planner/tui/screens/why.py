@@ -110,8 +110,12 @@ class WhyScreen(PlannerScreen):
         if ranked is None or row is None:
             return Text("No row is chosen.", style=palette.dim), Text()
         left = Text.assemble((machine_name(row), f"bold {palette.strong}"))
-        left.append(f" · {gpus_words(row)} · rank {row.rank} of {ranked.machines}", style=palette.text)
-        if self.app.size.width >= 100:
+        wide, tried = self.app.size.width >= _ONE_PANE, self.planner.tried
+        if tried:
+            left.append(f" · {tried} is on, z undoes", style=palette.accent)
+        if wide or not tried:
+            left.append(f" · {gpus_words(row)} · rank {row.rank} of {ranked.machines}", style=palette.text)
+        if wide:
             left.append(f"    {describe(ranked.plan.experiment)} → {row.precision}", style=palette.dim)
         right = Text("ready ", style=palette.dim)
         right.append(moment(row.finish_at, ranked.plan.generated_at), style=f"bold {palette.strong}")
@@ -180,7 +184,12 @@ class WhyScreen(PlannerScreen):
         self.refresh_content()
 
     def action_try_lever(self) -> None:
-        lever = self._lever_at(self.query_one(LeverTable).cursor_row)
+        """The lever under the cursor; where the levers are out of sight, show them first."""
+        table = self.query_one(LeverTable)
+        if not table.has_focus and not self.query_one("#body").can_view_entire(table):
+            table.focus()
+            return
+        lever = self._lever_at(table.cursor_row)
         if lever is not None:
             self.planner.try_lever(lever)
 
