@@ -189,8 +189,9 @@ def test_the_bound_is_named_wherever_the_distance_from_it_is() -> None:
 
 
 def test_idle_hours_are_of_the_machines_in_use() -> None:
-    plan = sample_sweep(LIMITED, SweepForm("seed=1")).plan
-    assert _idle_words(plan) == "0.0 hours of the 1 machine in use, 3 not used"
+    swept = sample_sweep(LIMITED, SweepForm("seed=1"))
+    assert _answer_text(swept, PALETTE, 120).plain.startswith("1 experiment on 1 machine: ready ")
+    assert _idle_words(swept.plan) == "0.0 hours of the 1 machine in use, 3 not used"
 
 
 async def test_the_sweep_as_a_command_line(open_app: Open) -> None:
