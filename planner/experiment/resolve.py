@@ -1,12 +1,14 @@
 """From what the user said to a complete experiment: every default taken becomes an assumption line."""
 
+from collections import Counter
+from collections.abc import Collection
 from typing import NamedTuple, TypeVar, get_args
 
 from planner.errors import InputError, UnknownNameError, near_misses
 from planner.experiment.experiment import Experiment, Offload, Optimizer, Precision
 from planner.units import format_count
-from planner.workloads.catalog import load_workload
-from planner.workloads.datasets import Dataset, dataset, family_epochs
+from planner.workloads.catalog import load_workload, model_index
+from planner.workloads.datasets import Dataset, dataset, datasets, family_epochs
 from planner.workloads.resize import at_image_size, at_seq_length
 from planner.workloads.workload import Workload
 
@@ -20,6 +22,9 @@ _MAX_BATCH = 1 << 24
 _MAX_EPOCHS = 1e6
 _MAX_TRIES = 10_000
 _MAX_AMOUNT = 1e18
+_PICTURES = ("jpeg", "volume")
+"""How data sets of pictures are read."""
+_MOST_NAMED = 3
 
 
 class ExperimentRequest(NamedTuple):
@@ -160,9 +165,19 @@ def _check_kind(request: ExperimentRequest, workload: Workload) -> None:
         return
     data = dataset(request.dataset)
     if workload.image_size is not None and workload.seq_length is None and data.decode == "text":
-        raise InputError(f"the data set {data.name} is text; {workload.name} takes {workload.sample_unit}s")
-    if workload.seq_length is not None and workload.image_size is None and data.decode in ("jpeg", "volume"):
-        raise InputError(f"the data set {data.name} is images; {workload.name} takes sequences of tokens")
+        takes = f"{workload.name} takes {workload.sample_unit}s"
+        raise InputError(f"the data set {data.name} is text; {takes}, such as {_usual_datasets(_PICTURES)}")
+    if workload.seq_length is not None and workload.image_size is None and data.decode in _PICTURES:
+        takes = f"{workload.name} takes sequences of tokens"
+        raise InputError(f"the data set {data.name} is images; {takes}, such as {_usual_datasets(('text',))}")
+
+
+def _usual_datasets(decodes: Collection[str]) -> str:
+    """'imagenet, coco or voc': of the data sets read that way, those that most models of the zoo are trained on."""
+    uses = Counter(model.default_dataset for model in model_index() if model.default_dataset)
+    fitting = [data.name for data in datasets() if data.decode in decodes and uses[data.name]]
+    *first, last = sorted(fitting, key=lambda name: -uses[name])[:_MOST_NAMED]
+    return f"{', '.join(first)} or {last}"
 
 
 def _attends(workload: Workload) -> bool:
