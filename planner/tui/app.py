@@ -443,11 +443,14 @@ class PlannerApp(App[None]):
         return self.ranked.values if self.ranked is not None else self._remembered
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """The palette: every command of this screen, under its group."""
+        """The palette: every command of this screen, under its group and with its key."""
         for command in with_everywhere(self._commands_here()):
-            key = f" ({command.shown_key})" if command.key else ""
             title = f"{command.group}: {command.title}"
-            yield SystemCommand(title, f"{command.group}{key}", partial(self._run_command, command.action))
+            yield SystemCommand(
+                title,
+                f"key {command.shown_key}" if command.key else "no key",
+                partial(self._run_command, command.action),
+            )
 
     async def _run_command(self, action: str) -> None:
         await self.run_action(action, self.screen)

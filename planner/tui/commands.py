@@ -32,7 +32,7 @@ class Command(NamedTuple):
 
 EVERYWHERE = (
     *(
-        Command("Go", f"{pane.title}: {pane.about}", str(number), f"app.go('{pane.mode}')")
+        Command("Go", f"{pane.title}, {pane.about}", str(number), f"app.go('{pane.mode}')")
         for number, pane in enumerate(PANES, start=1)
     ),
     Command("Go", "to a pane by its letter", "ctrl+o", "app.jump"),

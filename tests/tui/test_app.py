@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from rich.cells import cell_len
 from textual.events import Key
 from textual.widgets import DataTable, Input, Static
 
@@ -184,6 +185,13 @@ async def test_command_line_palette_help_and_jumps(open_app: Open) -> None:
         titles = [command.title for command in app.get_system_commands(app.screen)]
         assert "Plan: filter the rows" in titles
         assert "Sort: by cost" in titles
+        helps = {command.title: command.help for command in app.get_system_commands(app.screen)}
+        assert helps["Go: Machine, what this one is"] == "key 3"
+        assert helps["Sort: by cost"] == "no key"
+        await pilot.press("ctrl+p")
+        await pilot.pause(0.1)
+        assert all(cell_len(char) < 2 for char in shown(app))
+        await pilot.press("escape")
         await pilot.press("y")
         assert app.clipboard == "gpuplanner estimate --model resnet50 --dataset imagenet --epochs 90"
         await pilot.press("escape", "ctrl+o", "a")
