@@ -52,7 +52,9 @@ class Rent(NamedTuple):
 
 
 def runs_words(runs: float) -> str:
-    """'6.52', '1,530'."""
+    """'6.52', '1,530', 'under 0.001': never with an exponent."""
+    if runs < 0.001:
+        return "under 0.001"
     return f"{runs:,.0f}" if runs >= 100 else f"{runs:.3g}"
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from planner.plan.breakeven import CHANGES, Owning, break_even, sensitivity
 from planner.plan.config import OwnershipTerms
 from planner.plan.ownership import amortisation_usd_per_hour
+from planner.plan.rents import runs_words
 
 BOX = Owning(purchase_usd=2400.0, run_usd=3.0, run_s=20 * 3600.0, resale_share=0.3, lifetime_months=36.0)
 RENT_USD = 9.0
@@ -112,3 +113,11 @@ def test_sensitivity_changes_one_thing_at_a_time() -> None:
     assert found["rent −30 %"] == pytest.approx(2400 / 3.3 / 6.5223, abs=0.05)
     assert found["rent +30 %"] == pytest.approx(2400 / 8.7 / 6.5223, abs=0.05)
     assert found["electricity ×2"] == pytest.approx(2400 / 3.0 / 6.5223, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("runs", "words"),
+    [(1560.4, "1,560"), (100.0, "100"), (6.5249, "6.52"), (0.00156, "0.00156"), (1.56e-5, "under 0.001")],
+)
+def test_runs_a_month_are_said_without_an_exponent(runs: float, words: str) -> None:
+    assert runs_words(runs) == words
