@@ -164,6 +164,8 @@ def test_an_answer_that_does_not_exist_gives_the_planners_own_reasons() -> None:
     for width in (60, 120):
         text = answer_text(shown, "", DARK, width).plain
         assert reason in " ".join(text.replace("/", " ").split())
+        assert [line[1:4] for line in text.split("\n")[-2:]] == ["d  ", "b  "]
+        assert text.count("\n") == 3
 
 
 def test_an_answer_that_does_not_exist_says_by_how_much() -> None:

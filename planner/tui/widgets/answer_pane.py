@@ -168,10 +168,11 @@ def _nothing(ranked: Ranked, palette: Palette, width: int) -> Text:
 
 
 def _why_none(ranked: Ranked, palette: Palette, width: int) -> Text:
-    """The planner's own reasons, and its ways out, in as many lines as they take."""
+    """The planner's own reasons, and ways out, in as many lines as they take."""
+    out = [_way_to(one, ranked, palette, width) for one in ranked.relaxations]
     ways = [f"{way[0].upper()}{way[1:]}." for way in ranked.plan.nearest]
     said = " ".join((ranked.plan.no_recommendation, *ways)) or "Nothing fits."
-    return _hatched(_wrapped(said, width, _MOST_LINES), palette, width)
+    return Text("\n").join([_hatched(_wrapped(said, width, _MOST_LINES - len(out)), palette, width), *out])
 
 
 def _worth(other: Alternative) -> str:
