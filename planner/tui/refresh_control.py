@@ -18,7 +18,8 @@ LOOK_EVERY_S = 0.2
 
 class RefreshControl:
     """``state`` is the refresh that runs, or the last one; ``asks_bytes`` how much would be read, where that is so much
-    that a person must start it again to have it read. ``read`` says that a person has seen how it went."""
+    that a person must start it again to have it read. ``read`` says that a person has seen how it went,
+    ``failed_before`` that the last one of an earlier session is known to have failed."""
 
     def __init__(self, app: Host) -> None:
         self._app = app
@@ -28,7 +29,7 @@ class RefreshControl:
         self._providers: tuple[str, ...] = ()
         self.state: RefreshState | None = None
         self.asks_bytes = 0
-        self.busy = self.read = False
+        self.busy = self.read = self.failed_before = False
 
     def start(self, providers: Sequence[str] = ()) -> None:
         """Refresh these providers, without any those that need no set-up; nothing while a refresh runs."""

@@ -102,7 +102,7 @@ def quarantine_text(prices: Prices, palette: Palette) -> Text:
 
 
 def _refresh_mark(control: RefreshControl, palette: Palette) -> tuple[Text, str]:
-    """'● live', '○ offline' or '✗ refresh failed'; and what a running refresh is at."""
+    """'● live', '○ offline', '✗ refresh failed' or '✗ last refresh failed'; and what a running refresh is at."""
     state = control.state
     if control.busy:
         done = f"{sum(one.share >= 1 for one in state.providers())} of {len(state.providers())}" if state else ""
@@ -112,6 +112,8 @@ def _refresh_mark(control: RefreshControl, palette: Palette) -> tuple[Text, str]
         return Text("✗ ", style=palette.bad).append("refresh failed", style=palette.text), ""
     if state is not None and state.summary is not None:
         return Text("● ", style=palette.good).append("live", style=palette.text), ""
+    if state is None and control.failed_before:
+        return Text("✗ ", style=palette.bad).append("last refresh failed", style=palette.text), ""
     return Text("○ ", style=palette.warn).append("offline", style=palette.text), ""
 
 

@@ -90,9 +90,10 @@ class FailedBefore(CannedCore):
 
 async def test_failures_of_an_earlier_session_are_said_to_be_that(open_app: Open) -> None:
     async with open_app(FailedBefore()) as (app, pilot):
+        assert "offline" in app.price_state()[0].plain  # as long as nobody has asked how the last refresh went
         await pilot.press("4")
         await settled(app, pilot)
-        assert "offline" in app.price_state()[0].plain
+        assert "✗ last refresh failed" in app.price_state()[0].plain
         assert app.screen.query_one("#failures").border_title == "1 failure of an earlier refresh"
         assert "timed out" in pane(app, "failures")
 

@@ -113,6 +113,7 @@ class PricesScreen(PlannerScreen):
 
     def on_prices_read(self, message: PricesRead) -> None:
         self._prices, self._all, self._ages, self._problem = message.prices, message.lines, message.ages, ""
+        self.planner.refresh_control.failed_before = any(reading.problem for reading in message.prices.readings)
         self.refresh_content()
 
     def on_prices_missing(self, message: PricesMissing) -> None:
