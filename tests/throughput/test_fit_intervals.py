@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 np = pytest.importorskip("numpy")
+pytest.importorskip("scipy")
 
 from tools.fit.coverage import coverage, covered  # noqa: E402
 from tools.fit.intervals import NARROWEST, TIERS, LeftOutRows, interval_table  # noqa: E402
