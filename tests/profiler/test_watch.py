@@ -98,9 +98,9 @@ def test_processes_below_this_one_are_found_and_ended() -> None:
     code = "import subprocess, sys; subprocess.Popen(['sleep', '60'], start_new_session=True); print('x', flush=True)"
     process = start([sys.executable, "-c", code], stdout=subprocess.PIPE)
     assert process.stdout is not None
-    assert process.stdout.read(1) == b"x"
+    assert process.stdout.readline() == b"x\n"  # a pipe closed on half a line would break the writer
+    assert process.wait() == 0
     process.stdout.close()
-    process.wait()
     assert list(descendants(os.getpid())) != []
     end_orphans()
     assert list(descendants(os.getpid())) == []
