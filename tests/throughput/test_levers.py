@@ -101,17 +101,17 @@ def test_no_lever_takes_a_library_that_the_machine_cannot_run() -> None:
 
 
 def test_a_larger_batch_is_a_lever_where_it_trains_more_samples_a_second() -> None:
-    """Of GPT-2 on eight H100 with --compile it is the largest saving, and was none of the levers."""
+    """Of GPT-2 on eight H100 with --compile it saves more than any lever that leaves the weights alone."""
     asked = resolve_experiment(ExperimentRequest("gpt2", tokens=1e10, precision="bf16", compiled=True))
     eight = machine_from_spec("eight", "H100-SXM", 8)
-    first = levers(asked, eight)[0]
+    first = next(lever for lever in levers(asked, eight) if lever.experiment.precision == "bf16")
     base = StepModel(asked).estimate(eight)
-    assert first.name == "batch 64"
-    assert (base.batch_size_per_gpu, first.experiment.batch_size_per_gpu) == (8, 64)
+    assert first.name == "batch 48"
+    assert (base.batch_size_per_gpu, first.experiment.batch_size_per_gpu) == (12, 48)
     assert first.time_factor is not None
-    assert first.time_factor < 0.8
-    assert "512 samples a step instead of 64" in first.note
-    fixed = levers(asked._replace(global_batch_size=512), eight)
+    assert first.time_factor < 0.85
+    assert "384 samples a step instead of 96" in first.note
+    fixed = levers(asked._replace(global_batch_size=384), eight)
     assert not any(lever.name.startswith("batch") for lever in fixed), "a step's samples were asked for"
 
 

@@ -169,6 +169,10 @@ def test_the_zoo_is_as_wide_as_promised() -> None:
         ("lstm-lm", 80, 512, "wikitext-2"),
         ("ssd300", 32, 1024, "coco"),
         ("ssd300-resnet34", 32, 2048, "coco"),
+        ("gpt2", 12, 480, "openwebtext"),
+        ("bart-large", 2, 64, "cnn-dailymail"),
+        ("wav2vec2-base", 5, 368, "librispeech"),
+        ("stable-diffusion-1.5", 4, 2048, "laion-aesthetics"),
     ],
 )
 def test_recipes(name: str, batch: int, largest: int, data: str) -> None:
@@ -176,6 +180,12 @@ def test_recipes(name: str, batch: int, largest: int, data: str) -> None:
     assert workload.recipe_batch_size_per_gpu == batch
     assert workload.max_global_batch_size == largest
     assert workload.default_dataset == data
+
+
+def test_llama_of_30_billion_is_of_the_first_generation() -> None:
+    """Its name begins like Llama 3's."""
+    assert "2302.13971" in load_workload("llama-30b").source
+    assert load_workload("llama-30b").default_dataset == load_workload("llama-7b").default_dataset
 
 
 def test_half_the_channels_are_fewer_than_half_the_arithmetic() -> None:

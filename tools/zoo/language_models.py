@@ -33,7 +33,8 @@ _LLAMA_LIKE: dict[str, tuple[int, int, int, int, int, int, int, bool]] = {
     "deepseek-coder-33b": (7168, 19200, 62, 56, 8, 32256, 4096, False),
 }
 _LLAMA_SOURCES = {
-    "llama-3": ("Grattafiori et al. 2024, arXiv:2407.21783", recipes.LLAMA3),
+    "llama-3-": ("Grattafiori et al. 2024, arXiv:2407.21783", recipes.LLAMA3),
+    "llama-3.": ("Grattafiori et al. 2024, arXiv:2407.21783", recipes.LLAMA3),
     "llama-2": ("Touvron et al. 2023, arXiv:2307.09288", recipes.LLAMA1),
     "llama-": ("Touvron et al. 2023, arXiv:2302.13971", recipes.LLAMA1),
     "codellama": ("Roziere et al. 2023, arXiv:2308.12950", recipes.LLAMA1),

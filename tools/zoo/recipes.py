@@ -59,19 +59,68 @@ BERT_PRETRAIN = Recipe(
     "lamb",
     "Devlin et al. 2019 (256 x 512); You et al. 2020, arXiv:1904.00962 (65,536 at 128 tokens, 32,768 at 512)",
 )
-GPT2 = Recipe("openwebtext", 8, 512, "adamw", "Radford et al. 2019 (512 sequences of 1,024 tokens)")
-LLAMA1 = Recipe("slimpajama", 4, 2048, "adamw", "Touvron et al. 2023, arXiv:2302.13971 (4M tokens a step)")
-LLAMA3 = Recipe(
-    "fineweb-10b", 2, 2048, "adamw", "Grattafiori et al. 2024, arXiv:2407.21783 (4M tokens a step at first)"
+GPT2 = Recipe("openwebtext", 12, 480, "adamw", "karpathy/nanoGPT config/train_gpt2.py (12 per GPU x 5 steps x 8 GPUs)")
+LLAMA1 = Recipe(
+    "slimpajama",
+    4,
+    2048,
+    "adamw",
+    "Lightning-AI/litgpt config_hub/pretrain/tinyllama.yaml (4 per GPU); "
+    "Touvron et al. 2023, arXiv:2302.13971 (4M tokens a step)",
 )
-T5 = Recipe("c4", 8, 128, "adafactor", "Raffel et al. 2020, arXiv:1910.10683 (128 sequences of 512 tokens)")
-GPT3 = Recipe("pile", 4, 1536, "adamw", "Brown et al. 2020, arXiv:2005.14165 (1M to 3.2M tokens a step)")
-MPT = Recipe("c4", 8, 2048, "adamw", "MosaicML llm-foundry, scripts/train/benchmarking (4M tokens a step at most)")
-PYTHIA = Recipe("pile", 4, 1024, "adamw", "Biderman et al. 2023, arXiv:2304.01373 (1,024 sequences of 2,048 tokens)")
+LLAMA3 = Recipe(
+    "fineweb-10b",
+    2,
+    2048,
+    "adamw",
+    "pytorch/torchtune recipes/configs/llama3/8B_full.yaml (2 per GPU); "
+    "Grattafiori et al. 2024, arXiv:2407.21783 (4M tokens a step at first)",
+)
+T5 = Recipe(
+    "c4",
+    8,
+    128,
+    "adafactor",
+    "transformers run_t5_mlm_flax.py as pytorch/benchmark hf_T5 runs it (8 per device); "
+    "Raffel et al. 2020, arXiv:1910.10683 (128 sequences of 512 tokens)",
+)
+GPT3 = Recipe(
+    "pile",
+    4,
+    1536,
+    "adamw",
+    "mosaicml/llm-foundry mpt-1b.yaml, GPT-3 XL's size (4 per GPU); "
+    "Brown et al. 2020, arXiv:2005.14165 (1M to 3.2M tokens a step)",
+)
+MPT = Recipe(
+    "c4",
+    4,
+    2048,
+    "adamw",
+    "mosaicml/llm-foundry mpt-1b.yaml (4 per GPU) and scripts/train/benchmarking (4M tokens a step at most)",
+)
+PYTHIA = Recipe(
+    "pile",
+    4,
+    1024,
+    "adamw",
+    "EleutherAI/pythia models/6.9B (8 on 2 GPUs); Biderman et al. 2023, arXiv:2304.01373 (1,024 of 2,048 tokens)",
+)
 BERT_GLUE = Recipe("glue", 32, 32, "adamw", "Devlin et al. 2019, arXiv:1810.04805 (fine-tuning in steps of 16 or 32)")
-BART = Recipe("cnn-dailymail", 8, 64, "adamw", "Lewis et al. 2019, arXiv:1910.13461 (fine-tuning for summaries)")
+BART = Recipe(
+    "cnn-dailymail",
+    2,
+    64,
+    "adamw",
+    "facebookresearch/fairseq examples/bart/README.summarization.md (2,048 tokens x 4 steps x 8 GPUs)",
+)
 MOE = Recipe(
-    "slimpajama", 1, 15360, "adamw", "DeepSeek-AI 2024, arXiv:2412.19437 (15,360 sequences of 4,096 tokens at most)"
+    "slimpajama",
+    1,
+    15360,
+    "adamw",
+    "NVIDIA/Megatron-LM examples/mixtral (1 per GPU); "
+    "DeepSeek-AI 2024, arXiv:2412.19437 (15,360 sequences of 4,096 tokens at most)",
 )
 TRANSFORMER = Recipe(
     "wmt14-en-de",

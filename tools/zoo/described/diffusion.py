@@ -14,7 +14,11 @@ from tools.zoo.described.common import described, images, labels
 from tools.zoo.spec import Recipe, Spec
 
 SD_RECIPE = Recipe(
-    "laion-aesthetics", 8, 2048, "adamw", "Rombach et al. 2022, arXiv:2112.10752, v1 model card (2,048 in all)"
+    "laion-aesthetics",
+    4,
+    2048,
+    "adamw",
+    "Rombach et al. 2022, arXiv:2112.10752, v1 model card (32 x 8 GPUs x 2 steps x 4 = 2,048)",
 )
 DIT_RECIPE = Recipe("imagenet", 32, 256, "adamw", "Peebles & Xie 2023, arXiv:2212.09748 (256 per step)")
 DCGAN_RECIPE = Recipe("celeba", 128, 1024, "adam", "Radford et al. 2016, arXiv:1511.06434 (128 per step)")
