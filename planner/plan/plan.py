@@ -1,11 +1,14 @@
 """The answer: ranked estimates, what could not be ranked and why, and what was assumed."""
 
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from planner.experiment.experiment import Experiment
 from planner.throughput.estimate import StepParts
 from planner.units import Interval
+
+if TYPE_CHECKING:
+    from planner.plan.refit import Refit
 
 Place = Literal["laptop", "workstation", "cluster", "cloud"]
 PLACES: tuple[Place, ...] = ("laptop", "workstation", "cluster", "cloud")
@@ -128,7 +131,7 @@ class Plan(NamedTuple):
     """Estimates in rank order (as many as asked for), then the rows without a rank, each with its ``reason``.
 
     ``tier`` says which arrangement the experiment needs and why; ``nearest``, where nothing meets the limits, what
-    would.
+    would. ``refits`` are the changes of the experiment among those: what lets it run where it is too large.
     """
 
     experiment: Experiment
@@ -144,3 +147,4 @@ class Plan(NamedTuple):
     warnings: tuple[str, ...]
     tier: str = ""
     nearest: tuple[str, ...] = ()
+    refits: "tuple[Refit, ...]" = ()

@@ -60,12 +60,13 @@ def written(
     by_machine: bool = False,
     keep_best: bool = False,
     money: MoneyFormat = format_money,
+    found: Sequence[Refit] | None = None,
 ) -> Plan:
     """The plan that shows ``max_rows`` rows of what was ranked; 0 is all.
 
     ``by_machine`` keeps a machine's best offer only and numbers those; where rows are cut off, the best of every place
     and this machine stay. ``keep_best`` keeps the recommended row, too. ``money`` writes the amounts in
-    sentences.
+    sentences. ``found`` are the ``refits`` of an earlier plan of the same answer, which take long to look for.
     """
     competition, ranking, best = answered
     rows = ranking.rows
@@ -85,11 +86,10 @@ def written(
     estimates = tuple(map(estimate, shown))
     refusals = _by_machine_and_reason(ranking.refusals) if by_machine else ranking.refusals
     recommendation, reason = None, ""
-    ways = tuple(refit_sentence(experiment, way, money) for way in ways_to_fit(experiment, answered, now))
+    refitted = tuple(ways_to_fit(experiment, answered, now) if found is None else found)
     if best is None:
-        reason = (
-            why_none(rows, competition.limits, competition.named) if rows or not ways else "Nothing fits as it stands."
-        )
+        unfit = not rows and refitted
+        reason = "Nothing fits as it stands." if unfit else why_none(rows, competition.limits, competition.named)
     else:
         recommendation = Recommendation(
             ranks[best],
@@ -115,7 +115,8 @@ def written(
         assumptions=experiment.assumptions + competition.assumptions,
         warnings=(*competition.warnings, *_warnings(experiment, estimates, recommendation)),
         tier=_tier(rows, competition.limits, now, money),
-        nearest=ways,
+        nearest=tuple(refit_sentence(experiment, way, money) for way in refitted),
+        refits=refitted,
     )
 
 
