@@ -1,16 +1,29 @@
 """Numbers as people type them, in a flag or a form: a checked value, or InputError with one sentence."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 from planner.errors import InputError
 from planner.units import parse_count
 
 _GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
-_DOLLARS = re.compile(r"\s*(US)?\$?\s*(?P<amount>[^$]*?)\s*(\$|USD)?\s*", re.IGNORECASE)
+_NUMBER = r"[+-]?[\d.,_]*\d[\d.,_]*(?:e[+-]?\d+)?"
+_AMOUNT = re.compile(rf"\s*(?P<before>[^\d\s.,+-]*)\s*(?P<number>{_NUMBER})\s*(?P<after>[^\d.,+-]*?)\s*", re.IGNORECASE)
+_USD = "USD"
+_CODES = {
+    word: code
+    for code, words in (
+        (_USD, "$ us$ usd dollar dollars"),
+        ("EUR", "€ eur euro euros"),
+        ("GBP", "£ gbp pound pounds"),
+        ("INR", "₹ inr rupee rupees"),
+        ("KRW", "₩ krw won"),
+    )
+    for word in words.split()
+}
+"""Signs and words that stand for one currency; '¥' and 'kr' stand for several."""
 
 
 def whole(text: str) -> int:
@@ -48,18 +61,68 @@ def not_negative(text: str) -> float:
     return value
 
 
-def usd(read: Callable[[str], float]) -> Callable[[str], float]:
-    """A reader of dollars as people write them: '60', '$60', '1,000 USD'; ``read`` checks the number."""
+class Foreign(NamedTuple):
+    """An amount that is not in dollars, by its currency's ISO code; ``read`` checks what it comes to."""
 
-    def amount(text: str) -> float:
-        found = _DOLLARS.fullmatch(text)
+    value: float
+    code: str
+    read: Callable[[str], float]
+
+    def usd(self, units_per_usd: float) -> float:
+        """The amount at a rate. Raises InputError where it is none that may be given."""
+        return self.read(f"{self.value / units_per_usd:.15g}")
+
+    def __str__(self) -> str:
+        return f"{self.value:,.15g} {self.code}"
+
+
+def amount(read: Callable[[str], float]) -> Callable[[str], float | Foreign]:
+    """A reader of money as people write it: dollars in '60', '$60' and '1,000 USD', else a ``Foreign`` ('60€').
+
+    ``read`` checks the number of dollars.
+    """
+
+    def parsed(text: str) -> float | Foreign:
+        found = _AMOUNT.fullmatch(text)
+        code = _USD if found is None else _currency(found["before"], found["after"], text)
         try:
-            return read(found["amount"] if found else text)
+            if found is None or code == _USD:
+                return read(text if found is None else found["number"])
+            return Foreign(number(found["number"]), code, read)
         except InputError as error:
-            hint = "an amount in US dollars, such as 60 or 1,000 (--currency changes only what is shown)"
-            raise InputError(f"{error}: {hint}") from None
+            raise InputError(f"{error}: an amount in US dollars, such as 60 or 1,000, or 60 EUR") from None
 
-    return amount
+    return parsed
+
+
+def usd(read: Callable[[str], float]) -> Callable[[str], float]:
+    """``amount`` where no rate is at hand: another currency than dollars is refused."""
+    parse = amount(read)
+
+    def dollars(text: str) -> float:
+        value = parse(text)
+        if isinstance(value, Foreign):
+            raise InputError(f"{value} is not in US dollars, and no rate is at hand: write it in dollars")
+        return value
+
+    return dollars
+
+
+def _currency(before: str, after: str, text: str) -> str:
+    """The ISO code of the words around a number; without any they are dollars. Raises InputError."""
+    codes = {_code(word, text) for word in (before, after) if word}
+    if len(codes) > 1:
+        raise InputError(f"{text!r} names two currencies: {' and '.join(sorted(codes))}")
+    return codes.pop() if codes else _USD
+
+
+def _code(word: str, text: str) -> str:
+    folded = word.casefold()
+    if folded in _CODES:
+        return _CODES[folded]
+    if len(word) == 3 and word.isascii() and word.isalpha():
+        return word.upper()
+    raise InputError(f"which currency {word!r} is in {text!r} is not clear: write dollars, or a code as in 60 EUR")
 
 
 def up_to(most: float) -> Callable[[str], float]:

@@ -10,16 +10,17 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from planner.cli.amounts import dollars
 from planner.cli.money import Currency, currency_of
 from planner.cli.opened_world import opened_world
 from planner.cli.options import add_plan_arguments, experiment_request, question
 from planner.cli.plan_json import SCHEMA_VERSION, experiment_record
-from planner.cli.table import Column, markdown, render, styled, terminal_width, use_color, wrapped
+from planner.cli.table import Column, markdown, paragraph, render, styled, terminal_width, use_color, wrapped
 from planner.errors import InputError, NothingFitsError
 from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import describe, resolve_experiment
 from planner.plan.bought import HOURS_OF_A_WEEK, Bought
-from planner.plan.breakeven import CHANGES, BreakEven
+from planner.plan.breakeven import CHANGES, BreakEven, Sensitivity
 from planner.plan.buy_or_rent import (
     DEFAULT_HOURS_PER_WEEK,
     DEFAULT_MONTHS,
@@ -30,8 +31,9 @@ from planner.plan.buy_or_rent import (
 )
 from planner.plan.buying_words import NEVER, money_plot, months_words, verdict
 from planner.plan.rents import Rent
+from planner.plan.words import at_most_words
 from planner.units import UNKNOWN, format_duration, format_rate
-from planner.values import positive, usd
+from planner.values import Foreign, amount, positive
 from pricing.age import STALE_AFTER_DAYS
 
 OLD, MISSES = "!", "✗"
@@ -58,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--card-price", action="append", default=[], metavar="CARD=USD", help="your price: 'RTX 4090=1900' (repeatable)"
     )
-    group.add_argument("--host-price", type=usd(positive), metavar="USD", help="the machine around the cards")
+    group.add_argument("--host-price", type=amount(positive), metavar="USD", help="the machine around the cards")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -95,9 +97,21 @@ def terms_of(arguments: argparse.Namespace) -> Terms:
         hours_per_week=hours,
         runs_per_month=arguments.runs_per_month,
         months=arguments.months,
-        card_prices=tuple(arguments.card_price),
+        card_prices=tuple(_in_dollars(text, arguments) for text in arguments.card_price),
         host_usd=arguments.host_price,
     )
+
+
+def _in_dollars(text: str, arguments: argparse.Namespace) -> str:
+    """'RTX 4090=1750 EUR' with its price in dollars; what cannot be read is left for who asks for it."""
+    card, equals, price = text.rpartition("=")
+    try:
+        value = amount(positive)(price) if equals else 0.0
+    except InputError:
+        return text
+    if not isinstance(value, Foreign):
+        return text
+    return f"{card}{equals}{dollars('--card-price', value, arguments):.15g}"
 
 
 def lines(experiment: Experiment, found: BuyOrRent, currency: Currency, *, as_markdown: bool) -> list[str]:
@@ -117,6 +131,7 @@ def lines(experiment: Experiment, found: BuyOrRent, currency: Currency, *, as_ma
         question = f"Months until {found.bought[0].purchase.name} pays against {found.rents[0].words}:"
         text += wrapped(question, width)
         text += [*_shown(*_sensitivity(found), as_markdown, color), ""]
+    text += paragraph("Warning", found.warnings, width, color, "warn")
     return text + wrapped(f"Assumed: {'; '.join((*experiment.assumptions, *found.assumptions))}.", width)
 
 
@@ -157,7 +172,8 @@ def _rents(found: BuyOrRent, currency: Currency, width: int) -> Iterator[str]:
         pays = "" if even is None else f"; {found.bought[0].purchase.name} {_pays(even)}"
         credit = f", less {currency.show(rent.credit_usd)} of credit once" if rent.credit_usd else ""
         text = (
-            f"Rent, {rent.label}: {rent.words}: {currency.show(rent.usd)} and {format_duration(rent.time_s)} "
+            f"Rent, {rent.label}: {rent.words}: {at_most_words(rent)}{currency.show(rent.usd)} and "
+            f"{format_duration(rent.time_s)} "
             f"a run{credit}{pays}."
         )
         yield from wrapped(text, width, hanging="  ")
@@ -181,7 +197,7 @@ def _sources(found: BuyOrRent, width: int) -> Iterator[str]:
 
 
 def _sensitivity(found: BuyOrRent) -> tuple[list[Column], list[list[str]]]:
-    columns = [Column("h/week", "right"), *(Column(change, "right") for change in CHANGES)]
+    columns = [Column("h/week", "right"), *(Column(change.words, "right") for change in CHANGES)]
     own = round(found.bought[0].hours_per_week or 0.0, 1)
     return columns, [
         [f"{'▸ ' if row.hours_per_week == own else ''}{row.hours_per_week:g}", *map(months_words, row.months)]
@@ -195,16 +211,18 @@ def record(experiment: Experiment, found: BuyOrRent) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "experiment": experiment_record(experiment),
         "assumptions": [*experiment.assumptions, *found.assumptions],
+        "warnings": list(found.warnings),
         "verdict": verdict(found, Currency().show),
         "runs_per_month": found.runs_per_month,
         "months": found.terms.months,
         "rents": [_rent_record(rent) for rent in found.rents],
         "purchases": [_bought_record(one, found) for one in found.bought],
-        "sensitivity": [
-            {"hours_per_week": row.hours_per_week, **dict(zip(CHANGES, map(_finite, row.months), strict=True))}
-            for row in found.sensitivity
-        ],
+        "sensitivity": [{"hours_per_week": row.hours_per_week, **_months_by_change(row)} for row in found.sensitivity],
     }
+
+
+def _months_by_change(row: Sensitivity) -> dict[str, float | None]:
+    return {change.key: _finite(months) for change, months in zip(CHANGES, row.months, strict=True)}
 
 
 def _rent_record(rent: Rent) -> dict[str, Any]:

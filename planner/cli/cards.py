@@ -10,7 +10,7 @@ from typing import Any
 from planner.cli.listing import first, write_records, write_table
 from planner.cli.money import Currency, currency_of
 from planner.cli.options import said_of_training
-from planner.cli.table import Column, terminal_width, wrapped
+from planner.cli.table import Column, paragraph, terminal_width, use_color, wrapped
 from planner.errors import InputError, NothingFitsError, UnknownNameError
 from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import ExperimentRequest, resolve_experiment
@@ -18,6 +18,7 @@ from planner.hardware.accelerator import Accelerator
 from planner.hardware.catalog import resolve, resolve_each
 from planner.plan.bought import Bought
 from planner.plan.cards import cards_for, per_dollar
+from planner.plan.competition import warnings_of
 from planner.plan.hint import MOST_LEVERS, fitting_flags
 from planner.plan.purchase import card_price, sold_singly
 from planner.plan.question import Question
@@ -56,14 +57,17 @@ def run_cards(arguments: argparse.Namespace) -> int:
     if not found:
         raise NothingFitsError("no card with a known price costs so little; gpuplanner gpus lists all that are known")
     shown = first(found, arguments.max_rows)
+    warnings = warnings_of(experiment, question, world)
     if arguments.output in ("json", "csv"):
-        write_records("cards", [_record(one) for one in shown], arguments.output)
+        records = [_record(one) for one in shown]
+        write_records("cards", records, arguments.output, {"warnings": list(warnings)})
     else:
         sys.stdout.write(f"{experiment.workload.name} · {experiment.precision} · one card\n")
         cells = [_cells(one, currency) for one in shown]
         write_table(_columns(currency), cells, len(found), "cards with a known price", arguments.output)
+        warned = paragraph("Warning", warnings, terminal_width(), use_color(), "warn")[:-1]
         notes = [*_what_would_fit(experiment, found), *_offload_note(experiment, found), *_notes(shown, currency, now)]
-        sys.stdout.write("\n".join(notes) + "\n")
+        sys.stdout.write("\n".join([*warned, *notes]) + "\n")
     return 0 if any(not one.problem for one in found) else NothingFitsError.exit_code
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from planner.cli.marks import cost_words
 from planner.cli.money import Currency
 from planner.cli.plan_json import estimate_record
 from planner.cli.table import Column, fitted, markdown, render, terminal_width
@@ -14,7 +15,7 @@ from planner.plan.plan import Estimate
 from planner.plan.planning import Answer, numbered
 from planner.plan.rows import ranked_estimate
 from planner.plan.search import pareto_front
-from planner.plan.words import BUY_WORDS, EVIDENCE_WORDS, gpus_words, machine_name, where_words
+from planner.plan.words import EVIDENCE_WORDS, bound_mark, buy_word, gpus_words, machine_name, where_words
 from planner.units import UNKNOWN, Interval, format_bytes, format_duration, format_rate, format_span
 
 MOST_COMPARED = 6
@@ -91,8 +92,8 @@ def _front_table(shown: Shown, currency: Currency) -> tuple[list[Column], list[l
     ]  # fmt: skip
     cells = [
         [
-            machine_name(row), where_words(row), gpus_words(row), BUY_WORDS.get(row.purchase, row.purchase),
-            _time(row.time_s), currency.show(row.cost_usd.p50 if row.cost_usd else None), currency.show(sooner),
+            machine_name(row), where_words(row), gpus_words(row), buy_word(row),
+            _time(row.time_s), cost_words(row, currency), currency.show(sooner),
         ]
         for row, sooner in shown.front
     ]  # fmt: skip
@@ -142,8 +143,10 @@ def _bills(rows: Sequence[Estimate], currency: Currency) -> list[list[str]]:
     for name, use in dict.fromkeys(key for bill in bills for key in bill):
         title = f"  {use}" if use else name
         lines.append([title, *(_amount(bill, (name, use), currency) for bill in bills)])
-    totals = [sum(amount or 0 for (_, use), amount in bill.items() if not use) for bill in bills]
-    lines.append(["total", *map(currency.exact, totals)])
+    totals = [sum(line.amount or 0 for (_, use), line in bill.items() if not use) for bill in bills]
+    lines.append(
+        ["total", *(f"{bound_mark(row)}{currency.exact(total)}" for row, total in zip(rows, totals, strict=True))]
+    )
     spread = [format_span(row.cost_usd, currency.show) if row.cost_usd else UNKNOWN for row in rows]
     return [*lines, ["  P10–P90", *spread]]
 
@@ -151,25 +154,32 @@ def _bills(rows: Sequence[Estimate], currency: Currency) -> list[list[str]]:
 _Key = tuple[str, str]
 
 
-def _bill(row: Estimate, currency: Currency) -> dict[_Key, int | None]:
-    """Hundredths of the currency by line, and by line and use; None where nobody knows the price."""
+class _Line(NamedTuple):
+    """Hundredths of the currency, None where nobody knows the price; ``at_most`` where it is only a bound."""
+
+    amount: int | None
+    at_most: bool = False
+
+
+def _bill(row: Estimate, currency: Currency) -> dict[_Key, _Line]:
+    """The bill by line, and by line and use."""
     known = [part for part in row.cost_parts if part.usd is not None]
     amounts = dict(zip((part.name for part in known), currency.bill([part.usd or 0.0 for part in known]), strict=True))
-    bill: dict[_Key, int | None] = {}
+    bill: dict[_Key, _Line] = {}
     for part in row.cost_parts:
-        bill[part.name, ""] = amounts.get(part.name)
+        bill[part.name, ""] = _Line(amounts.get(part.name), part.at_most)
         whole = sum(use.usd for use in part.parts)
         shares = [amounts.get(part.name, 0) * use.usd / whole for use in part.parts] if whole else []
         for use, share in zip(part.parts, in_whole(shares, amounts.get(part.name, 0)), strict=False):
-            bill[part.name, use.name] = share
+            bill[part.name, use.name] = _Line(share)
     return bill
 
 
-def _amount(bill: dict[_Key, int | None], key: _Key, currency: Currency) -> str:
+def _amount(bill: dict[_Key, _Line], key: _Key, currency: Currency) -> str:
     if key not in bill:
         return ""
-    amount = bill[key]
-    return UNKNOWN if amount is None else currency.exact(amount)
+    line = bill[key]
+    return UNKNOWN if line.amount is None else bound_mark(line) + currency.exact(line.amount)
 
 
 def _time(value: Interval | None) -> str:
@@ -194,7 +204,7 @@ _FACTS: tuple[tuple[str, _Text], ...] = (
     ("machine", machine_name),
     ("where", where_words),
     ("GPUs", gpus_words),
-    ("bought", lambda row: BUY_WORDS.get(row.purchase, row.purchase)),
+    ("bought", buy_word),
     ("batch per GPU", lambda row: UNKNOWN if row.batch_size_per_gpu is None else f"{row.batch_size_per_gpu:,}"),
     ("global batch", lambda row: UNKNOWN if row.global_batch_size is None else f"{row.global_batch_size:,}"),
     ("memory needed", lambda row: format_bytes(row.memory_required_bytes)),

@@ -16,6 +16,7 @@ from planner.cli.table import Column, render, styled, terminal_width, use_color,
 from planner.errors import InputError
 from planner.handoff.diff import (
     Change,
+    Cost,
     PlanDiff,
     RowChange,
     compare,
@@ -26,6 +27,7 @@ from planner.handoff.diff import (
     taken_by_hand,
 )
 from planner.handoff.plan_shape import checked
+from planner.plan.words import bound_mark
 from planner.units import format_duration, format_money
 from planner.values import rows
 
@@ -153,7 +155,7 @@ def _record(difference: PlanDiff, old: dict[str, Any], new: dict[str, Any]) -> d
         "rows": [
             {
                 **{name: change.row.get(name) for name in _KEPT},
-                **{value.name: {"old": value.old, "new": value.new} for value in change[1:]},
+                **{value.name: {"old": value.old, "new": value.new} for value in change.figures},
             }
             for change in difference.rows
         ],
@@ -206,7 +208,7 @@ def _cells(change: RowChange) -> list[str]:
         _pair(_word(change.rank.old), _word(change.rank.new)),
         _pair(format_money(change.usd_per_hour.old), format_money(change.usd_per_hour.new)),
         _pair(format_duration(change.time_s.old), format_duration(change.time_s.new)),
-        _pair(format_money(old), format_money(new)),
+        _pair(bound_mark(Cost(change.before)) + format_money(old), bound_mark(Cost(change.row)) + format_money(new)),
         "–" if not old or new is None else f"{new / old - 1:+.1%}",
     ]
 

@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 
@@ -20,19 +20,20 @@ from planner.cli.money import Currency, currency_of
 from planner.cli.opened_world import opened_world
 from planner.cli.options import add_choice_arguments, add_plan_arguments, experiment_request, question
 from planner.cli.plan_json import SCHEMA_VERSION, experiment_record, interval_record
-from planner.cli.table import Column, markdown, render, styled, terminal_width, use_color, wrapped
+from planner.cli.table import Column, markdown, paragraph, render, styled, terminal_width, use_color, wrapped
 from planner.errors import InputError, NothingFitsError
 from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import describe, resolve_experiment
+from planner.plan.cautions import cautions
 from planner.plan.explain import Explanation, explain
-from planner.plan.knowledge import doubted
 from planner.plan.lever_runs import Runs, runs_of
 from planner.plan.operation_kinds import by_kind
 from planner.plan.pick import Choice, pick
 from planner.plan.planning import answer
-from planner.plan.sentence import PURCHASE_WORDS, at_most_words, credit_words, machine_words
+from planner.plan.rows import ranked_estimate
+from planner.plan.sentence import credit_words, machine_words
 from planner.plan.whole_run import WholeRun
-from planner.plan.words import place_of_offer
+from planner.plan.words import at_most_words, place_of_offer, purchase_words
 from planner.units import GIB, UNKNOWN, Interval, format_bytes, format_duration, format_rate, format_span
 
 _PART_COLUMNS = (Column("part"), Column("ms", "right"), Column("share", "right"))
@@ -71,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     machine = choice.candidate.machine
     explanation = explain(experiment, machine, world.local.machine, ranked.competition.knowledge)
     runs = runs_of(experiment, choice, explanation, ranked.competition, now)
-    warnings = doubted(asked, experiment)
+    warnings = [*ranked.competition.warnings, *_cautions(experiment, choice, now)]
     if arguments.output == "json":
         json.dump(_record(experiment, choice, explanation, runs, warnings), sys.stdout, indent=1, allow_nan=False)
         sys.stdout.write("\n")
@@ -79,6 +80,13 @@ def run(arguments: argparse.Namespace) -> int:
         lines = _lines(experiment, choice, explanation, runs, warnings, currency, arguments.output, now)
         sys.stdout.write("\n".join(lines) + "\n")
     return 0 if explanation.step.fits else NothingFitsError.exit_code
+
+
+def _cautions(experiment: Experiment, choice: Choice, now: datetime) -> Iterable[str]:
+    """What most often makes a run on the machine other than estimated."""
+    if choice.row is None or choice.rank is None:
+        return ()
+    return cautions(experiment, [ranked_estimate(choice.row, choice.rank, on_front=False, now=now)], choice.rank)
 
 
 def _record(
@@ -155,10 +163,10 @@ def _lines(
     lines = [styled(line, "bold", color) for line in wrapped(describe(experiment), width)]
     facts = (_name_line(choice), *_run_lines(choice, runs.asked, currency, now), *_step_lines(choice, explanation))
     lines += [line for text in facts for line in wrapped(text, width)]
-    warned = [f"Warning: {text}" for text in warnings]
     if choice.candidate.blocked:
-        warned.append(f"Not ranked: {choice.candidate.blocked}")
-    lines += [styled(line, "warn", color) for text in warned for line in wrapped(text, width)]
+        text = f"Not ranked: {choice.candidate.blocked}"
+        lines += [styled(line, "warn", color) for line in wrapped(text, width)]
+    lines += paragraph("Warning", warnings, width, color, "warn")[:-1]
     for title, columns, cells in _tables(explanation, runs, currency):
         if cells:
             table = markdown(columns, cells) if output == "markdown" else render(columns, cells, color=color)
@@ -172,7 +180,7 @@ def _name_line(choice: Choice) -> str:
     name = f"{candidate.name}: {machine_words(candidate)}"
     if offer is not None:
         place = place_of_offer(offer.region, offer.zone)
-        return f"{name}, {candidate.provider} {place}, {PURCHASE_WORDS.get(offer.purchase, offer.purchase)}"
+        return f"{name}, {candidate.provider} {place}, {purchase_words(offer.purchase, hypothetical=False)}"
     if candidate.free_tier is not None:
         return f"{name}, free at {candidate.provider}"
     return f"{name}, a machine to buy: neither rented out nor yours" if candidate.hypothetical else name
@@ -186,8 +194,7 @@ def _run_lines(choice: Choice, run: WholeRun | None, currency: Currency, now: da
     text = f"{format_duration(run.time_s.p50)} ({_range(run.time_s, format_duration)})"
     if run.cost_usd is None or hourly is None:
         return [f"{text} a run; no price of it is known"]
-    at_most = at_most_words(choice.row) if choice.row else ""
-    cost = f"{at_most}{currency.show(run.cost_usd.p50)} a run ({_range(run.cost_usd, currency.show)})"
+    cost = f"{at_most_words(run)}{currency.show(run.cost_usd.p50)} a run ({_range(run.cost_usd, currency.show)})"
     credit = credit_words(run.credit_usd, choice.candidate, currency.show)
     text += f", {cost}{credit} at {currency.show(hourly)} an hour"
     if not _cost_known(choice):

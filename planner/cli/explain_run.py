@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from planner.cli.marks import marked
 from planner.cli.money import Currency
 from planner.cli.plan_json import cost_part_record, interval_record
 from planner.cli.table import Column
@@ -10,6 +11,7 @@ from planner.plan.cost import COMPUTE
 from planner.plan.lever_runs import LeverRun
 from planner.plan.run_parts import IDLE
 from planner.plan.whole_run import WholeRun
+from planner.plan.words import bound_mark
 from planner.units import UNKNOWN, format_duration
 
 RUN_COLUMNS = (Column("part"), Column("time", "right"), Column("cost", "right"))
@@ -57,11 +59,12 @@ def run_cells(run: WholeRun | None, currency: Currency) -> list[list[str]]:
     lines += [(f"{name} afterwards" if name == IDLE else name, "", usd) for name, usd in spent.items()]
     lines += [(part.name, "", part.usd) for part in run.cost_parts if part.name != COMPUTE or unshared is None]
     unknown = {part.name for part in run.cost_parts if part.usd is None}
+    marks = {part.name: bound_mark(part) for part in run.cost_parts}
     cells = [
-        [name, time, UNKNOWN if name in unknown else "" if usd is None else _exact(usd, currency)]
+        [name, time, UNKNOWN if name in unknown else "" if usd is None else marks.get(name, "") + _exact(usd, currency)]
         for name, time, usd in lines
     ]
-    total = UNKNOWN if run.cost_usd is None else _exact(run.cost_usd.p50, currency)
+    total = UNKNOWN if run.cost_usd is None else bound_mark(run) + _exact(run.cost_usd.p50, currency)
     return [*cells, ["total", format_duration(run.time_s.p50), total]]
 
 
@@ -69,7 +72,7 @@ def lever_title(run: WholeRun | None, currency: Currency) -> str:
     """What the factors are factors of."""
     if run is None:
         return "Levers: the whole run with each"
-    cost = "" if run.cost_usd is None else f" and {currency.show(run.cost_usd.p50)}"
+    cost = "" if run.cost_usd is None else f" and {marked(run, run.cost_usd.p50, currency)}"
     return f"Levers: the whole run with each, against {format_duration(run.time_s.p50)}{cost}"
 
 
@@ -79,7 +82,7 @@ def lever_cells(levers: Sequence[LeverRun], currency: Currency) -> list[list[str
             one.lever.name,
             UNKNOWN if one.run is None else format_duration(one.run.time_s.p50),
             _factor(one.time_factor),
-            UNKNOWN if one.run is None or one.run.cost_usd is None else currency.show(one.run.cost_usd.p50),
+            UNKNOWN if one.run is None or one.run.cost_usd is None else marked(one.run, one.run.cost_usd.p50, currency),
             _factor(one.lever.memory_factor),
             one.lever.note,
         ]

@@ -14,7 +14,7 @@ from planner.experiment.resolve import ExperimentRequest
 from planner.hardware.accelerator import GIB, Accelerator
 from planner.hardware.catalog import accelerators, resolve, resolve_each
 from planner.units import UNKNOWN
-from planner.values import positive, up_to, usd
+from planner.values import amount, positive, up_to
 
 _COLUMNS = (
     Column("key", width=24),
@@ -36,10 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_listing_arguments(parser, "accelerator")
     group = parser.add_argument_group("which card to buy")
     group.add_argument("--for", dest="model", metavar="MODEL", help="rank cards for sale by what they train of it")
-    group.add_argument("--purchase-budget", type=usd(positive), metavar="USD", help="the most a card may cost")
+    group.add_argument("--purchase-budget", type=amount(positive), metavar="USD", help="the most a card may cost")
     group.add_argument("--country", metavar="CODE", help="electricity price of a country: DE, US-NY (default EU)")
     group.add_argument(
-        "--electricity-price", type=usd(up_to(100)), metavar="USD", help="per kWh, instead of a country's"
+        "--electricity-price", type=amount(up_to(100)), metavar="USD", help="per kWh, instead of a country's"
     )
     group.add_argument("--currency", metavar="EUR=0.92", help="prices in another currency, at your rate per USD")
     training = parser.add_argument_group("how MODEL is trained")

@@ -7,6 +7,7 @@ from html import escape
 from itertools import pairwise
 from typing import NamedTuple
 
+from planner.cli.marks import cost_words
 from planner.cli.money import Currency
 from planner.plan.plan import Estimate
 from planner.plan.words import machine_name
@@ -158,7 +159,7 @@ def _front(points: Sequence[Estimate], across: _Axis, up: _Axis) -> list[str]:
 
 def _point(row: Estimate, across: _Axis, up: _Axis, currency: Currency, radius: int) -> str:
     x, y = across.at(time_of(row)), up.at(_usd(row))
-    words = f"{row.rank}: {machine_name(row)}, {format_duration(time_of(row))}, {currency.show(_usd(row))}"
+    words = f"{row.rank}: {machine_name(row)}, {format_duration(time_of(row))}, {cost_words(row, currency)}"
     size = 12 if len(str(row.rank)) < 3 else 9
     return (
         f'<g class="{row.place}"><title>{escape(words)}</title><circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>'

@@ -6,7 +6,7 @@ import argparse
 import csv
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from planner.cli.table import Column, markdown, render, terminal_width, use_color, wrapped
@@ -37,10 +37,10 @@ def first(items: list[Item], max_rows: int) -> list[Item]:
     return items[:max_rows] if max_rows else items
 
 
-def write_records(key: str, records: list[dict[str, Any]], output: str) -> None:
-    """JSON under ``key``, or CSV with the record's keys as columns."""
+def write_records(key: str, records: list[dict[str, Any]], output: str, more: Mapping[str, Any] | None = None) -> None:
+    """JSON under ``key``, beside what else there is to say, or CSV with the record's keys as columns."""
     if output == "json":
-        json.dump({"schema_version": SCHEMA_VERSION, key: records}, sys.stdout, indent=1)
+        json.dump({"schema_version": SCHEMA_VERSION, **(more or {}), key: records}, sys.stdout, indent=1)
         sys.stdout.write("\n")
         return
     writer = csv.DictWriter(sys.stdout, list(records[0]) if records else ["name"], lineterminator="\n")

@@ -70,7 +70,9 @@ def _dispatch(argv: Sequence[str]) -> int:
     if name is None:
         raise InputError(f"say what to do: {', '.join(COMMANDS)} (gpuplanner --help)")
     _check_the_clock()
-    return COMMANDS[name].load().run(arguments)
+    from planner.cli.amounts import in_dollars  # what --help does without
+
+    return COMMANDS[name].load().run(in_dollars(arguments))
 
 
 def _check_the_clock() -> None:

@@ -3,7 +3,7 @@
 from planner.cli.money import Currency
 from planner.plan.cost import CREDITS
 from planner.plan.plan import Estimate, Plan
-from planner.plan.words import bound_mark
+from planner.plan.words import Priced, bound_mark
 from planner.units import UNKNOWN
 
 MARKS = (
@@ -22,12 +22,17 @@ def cost_words(row: Estimate, currency: Currency) -> str:
     """The likely cost with its marks."""
     if row.cost_usd is None:
         return UNKNOWN
-    cost = bound_mark(row) + currency.show(row.cost_usd.p50)
+    cost = marked(row, row.cost_usd.p50, currency)
     if _uses_credit(row):
         return f"{cost}c"
     if row.cost_usd.p50 == 0 and row.usd_per_hour:
         return f"<{currency.show(0.01)}"
     return f"{cost}?" if "cost_incomplete" in row.flags else cost
+
+
+def marked(priced: Priced, usd: float | None, currency: Currency) -> str:
+    """An amount of what is priced, with the mark of a cost that is only a bound."""
+    return UNKNOWN if usd is None else bound_mark(priced) + currency.show(usd)
 
 
 def answer_notes(plan: Plan) -> list[str]:

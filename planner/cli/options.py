@@ -11,7 +11,7 @@ from planner.experiment.resolve import ExperimentRequest
 from planner.plan.deadline import parse_deadline
 from planner.plan.question import MOST_HOUR_VALUE_USD, Question, checked
 from planner.plan.search import Limits, Sort
-from planner.values import count, number, positive, probability, rows, up_to, usd, whole
+from planner.values import amount, count, number, positive, probability, rows, up_to, whole
 
 FORMATS = ("table", "json", "csv", "markdown")
 
@@ -125,7 +125,7 @@ def _add_machines(group: argparse._ArgumentGroup) -> None:
     purchase.add_argument("--reserved", action="store_true", help="one-year reserved prices only")
     purchase.add_argument("--savings-plan", action="store_true", help="savings-plan prices only")
     group.add_argument(
-        "--max-price", type=usd(positive), metavar="USD", help="dearest hour, all nodes; this machine stays"
+        "--max-price", type=amount(positive), metavar="USD", help="dearest hour, all nodes; this machine stays"
     )
     group.add_argument(
         "--max-price-age", type=whole, default=365, metavar="DAYS", help="older prices are not ranked (365)"
@@ -142,18 +142,18 @@ def _add_machines(group: argparse._ArgumentGroup) -> None:
     profile.add_argument("--no-profile", action="store_true", help="take this machine by its specifications")
     group.add_argument("--country", metavar="CODE", help="electricity price of a country: DE, US-NY (default EU)")
     group.add_argument(
-        "--electricity-price", type=usd(up_to(100)), metavar="USD", help="per kWh, instead of a country's"
+        "--electricity-price", type=amount(up_to(100)), metavar="USD", help="per kWh, instead of a country's"
     )
 
 
 def _add_limits(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--deadline", metavar="WHEN", help="12h, 'tomorrow 09:00', '2026-12-24 09:00'")
-    group.add_argument("--budget", type=usd(positive), metavar="USD", help="the most the run may cost")
+    group.add_argument("--budget", type=amount(positive), metavar="USD", help="the most the run may cost")
     group.add_argument(
         "--confidence", type=probability, default=0.9, metavar="P", help="probability to meet them (0.9)"
     )
     group.add_argument(
-        "--hour-value", type=usd(up_to(MOST_HOUR_VALUE_USD)), metavar="USD", help="value of an hour of waiting (2)"
+        "--hour-value", type=amount(up_to(MOST_HOUR_VALUE_USD)), metavar="USD", help="value of an hour of waiting (2)"
     )
 
 

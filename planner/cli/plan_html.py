@@ -10,7 +10,7 @@ from planner.cli.marks import answer_notes, cost_words, marks_of
 from planner.cli.money import Currency
 from planner.experiment.resolve import describe
 from planner.plan.plan import CostPart, Estimate, Plan
-from planner.plan.words import BUY_WORDS, EVIDENCE_WORDS, gpus_words, machine_name, price_mark, where_words
+from planner.plan.words import EVIDENCE_WORDS, bound_mark, buy_word, gpus_words, machine_name, price_mark, where_words
 from planner.units import UNKNOWN, Interval, counted, format_duration, format_span
 
 _STYLE = """\
@@ -203,7 +203,7 @@ _CELLS = (
     _Cell("done by", True, _finish),
     _Cell("cost", True, _cost),
     _Cell("an hour", True, _hourly),
-    _Cell("buy", False, lambda row, _: escape(BUY_WORDS.get(row.purchase, row.purchase))),
+    _Cell("buy", False, lambda row, _: escape(buy_word(row))),
     _Cell("bound by", False, lambda row, _: escape(row.bound_by or UNKNOWN)),
     _Cell("meets", True, lambda row, _: UNKNOWN if row.p_meets is None else f"{row.p_meets:.0%}"),
     _Cell("evidence", False, lambda row, _: escape(EVIDENCE_WORDS.get(row.evidence or "", UNKNOWN))),
@@ -219,9 +219,10 @@ def _bills(plan: Plan) -> str:
 def _bill(row: Estimate) -> str:
     """A row's money and time, line by line; the totals are the sums of the lines."""
     money = [
-        (part.name, UNKNOWN if part.usd is None else _exact(part.usd), _source_words(part)) for part in row.cost_parts
+        (part.name, UNKNOWN if part.usd is None else bound_mark(part) + _exact(part.usd), _source_words(part))
+        for part in row.cost_parts
     ]
-    total = _exact(row.cost_usd.p50) if row.cost_usd else UNKNOWN
+    total = bound_mark(row) + _exact(row.cost_usd.p50) if row.cost_usd else UNKNOWN
     times = [(part.name, format_duration(part.seconds), "") for part in row.time_parts]
     whole = format_duration(row.time_s.p50) if row.time_s else UNKNOWN
     head = f"{row.rank}. {machine_name(row)}, {where_words(row)}: {whole} for {total}"

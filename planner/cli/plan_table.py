@@ -6,13 +6,24 @@ from typing import NamedTuple
 
 from planner.cli.marks import answer_notes, cost_words, marks_of
 from planner.cli.money import Currency
-from planner.cli.table import Column, Style, fitted, markdown, render, styled, terminal_width, use_color, wrapped
+from planner.cli.table import (
+    Column,
+    Style,
+    fitted,
+    markdown,
+    paragraph,
+    render,
+    styled,
+    terminal_width,
+    use_color,
+    wrapped,
+)
 from planner.experiment.resolve import describe
 from planner.plan.plan import Estimate, Plan
 from planner.plan.words import (
     BINDS_WORDS,
-    BUY_WORDS,
     EVIDENCE_MARKS,
+    buy_word,
     gpus_words,
     machine_name,
     price_mark,
@@ -20,7 +31,10 @@ from planner.plan.words import (
 )
 from planner.units import UNKNOWN, Interval, counted, format_duration, format_span
 
-_LEGEND = "ev: evidence ● measured here ◕ same GPU ◑ other GPU ◔ architecture ○ specs only; buy: o-d on demand"
+_LEGEND = (
+    "ev: evidence ● measured here ◕ same GPU ◑ other GPU ◔ architecture ○ specs only; "
+    "buy: o-d on demand, own yours, buy what must be bought first"
+)
 
 _MAX_REASONS = 4
 
@@ -67,7 +81,7 @@ _FIELDS = (
     _Field(Column("cost", "right"), 0, cost_words),
     _Field(Column("P10–P90"), 8, lambda row, currency: _range(row.cost_usd, currency.show)),
     _Field(Column(_HOURLY, "right"), 6, _hourly),
-    _Field(Column("buy"), 2, lambda row, _: BUY_WORDS.get(row.purchase, row.purchase)),
+    _Field(Column("buy"), 2, lambda row, _: buy_word(row)),
     _Field(Column("binds"), 3, lambda row, _: BINDS_WORDS.get(row.bound_by or "", row.bound_by or UNKNOWN)),
     _Field(Column("meets", "right"), 0, lambda row, _: UNKNOWN if row.p_meets is None else f"{row.p_meets:.0%}"),
     _Field(Column("ev"), 4, lambda row, _: EVIDENCE_MARKS.get(row.evidence or "", UNKNOWN)),
@@ -96,8 +110,8 @@ def plan_lines(plan: Plan, currency: Currency) -> list[str]:
             *(styled(line, "dim", color) for line in wrapped(f"{_count(plan)}. {_LEGEND}; {marks_of(plan)}.", width)),
             "",
         ]
-    lines += _paragraph("Warning", plan.warnings, width, color, "warn")
-    lines += _paragraph("Assumed", plan.assumptions, width, color)
+    lines += paragraph("Warning", plan.warnings, width, color, "warn")
+    lines += paragraph("Assumed", plan.assumptions, width, color)
     return lines + _unranked_lines(plan, width, color)
 
 
@@ -122,13 +136,6 @@ def _prices_line(plan: Plan) -> str:
     seen = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
     ages = counted(oldest, "day") if newest == oldest else f"{newest} to {counted(oldest, 'day')}"
     return f"prices seen {seen}, {ages} ago (gpuplanner prices refresh)"
-
-
-def _paragraph(title: str, texts: Sequence[str], width: int, color: bool, style: Style = "dim") -> list[str]:
-    """All texts as one paragraph under a title, and a blank line; nothing where there are none."""
-    if not texts:
-        return []
-    return [*(styled(line, style, color) for line in wrapped(f"{title}: {'; '.join(texts)}.", width)), ""]
 
 
 def _answer(plan: Plan, width: int, color: bool) -> list[str]:

@@ -6,7 +6,7 @@ import argparse
 from importlib import import_module
 
 from planner.errors import InputError
-from planner.values import positive, rows, usd
+from planner.values import amount, positive, rows
 
 _EXAMPLES = """\
 examples:
@@ -61,7 +61,7 @@ def _add_list(parser: argparse.ArgumentParser) -> None:
         choices=("on_demand", "spot", "reserved", "savings_plan", "capacity_block"),
         help="prices of one way to buy",
     )
-    parser.add_argument("--max-price", type=usd(positive), metavar="USD", help="dearest hour of a machine")
+    parser.add_argument("--max-price", type=amount(positive), metavar="USD", help="dearest hour of a machine")
     parser.add_argument(
         "--sort",
         choices=("usd_per_hour", "usd_per_gpu_hour", "price_as_of"),

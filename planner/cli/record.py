@@ -23,7 +23,7 @@ from planner.plan.ledger import (
 from planner.plan.plan import Plan
 from planner.profiler.this_machine import ledger_path
 from planner.units import Interval, format_duration, format_money, format_rate, parse_duration
-from planner.values import not_negative, positive, usd, whole
+from planner.values import amount, not_negative, positive, whole
 
 _EPILOG = """\
 examples:
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--samples-per-s", type=positive, metavar="N", help="samples a second, the whole job's")
     parser.add_argument("--step-time", type=positive, metavar="S", help="seconds an optimizer step took")
     parser.add_argument("--time", metavar="DURATION", help="how long all of it took: 31h, 2d4h")
-    parser.add_argument("--cost", type=usd(not_negative), metavar="USD", help="what it cost")
+    parser.add_argument("--cost", type=amount(not_negative), metavar="USD", help="what it cost")
     parser.add_argument("--log", metavar="FILE", help="a log that tells the rate as tqdm or Trainers do")
     parser.add_argument("--report", metavar="FILE", help="the report of gpuplanner profile -o json -- COMMAND")
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="format (table)")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from planner.cli.marks import marked
 from planner.cli.money import Currency, currency_of
 from planner.cli.opened_world import opened_world
 from planner.cli.options import add_plan_arguments, experiment_request, question
 from planner.cli.plan_json import SCHEMA_VERSION, experiment_record
-from planner.cli.table import Column, markdown, render, styled, terminal_width, use_color, wrapped
+from planner.cli.table import Column, markdown, paragraph, render, styled, terminal_width, use_color, wrapped
 from planner.errors import InputError, NothingFitsError, UnknownNameError
 from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import describe, resolve_experiment
@@ -38,15 +40,15 @@ from planner.plan.scaling import (
     with_kept_batch,
 )
 from planner.plan.search import Limits
-from planner.plan.words import BINDS_WORDS, BUY_WORDS
+from planner.plan.words import BINDS_WORDS, had_word
 from planner.plan.world import World
 from planner.throughput.calibration import load_calibration
 from planner.units import UNKNOWN, format_duration, format_rate
 
 DEFAULT_PER_NODE = 8
 MOST_PER_NODE = 64
-CREDITED = "c"
-"""Marks a cost after the user's credit, as the ranking's table does."""
+CREDITED, NOBODYS = "c", "*"
+"""Marks of a cost after the user's credit and of what nobody has, as in the ranking's table."""
 
 _MEETS = "meets"
 _COLUMNS = (
@@ -103,15 +105,17 @@ def run(arguments: argparse.Namespace) -> int:
         notes.append(_network_sentence(between, of))
     if found.knee is None:
         notes += _what_would_fit(experiment, machine_of(device, *sizes[-1], between))
+    warnings = answered.competition.warnings
     if arguments.output == "json":
         document = _record(experiment, device, found, arguments.batch, notes, between if nodes > 1 else None)
+        document["warnings"] = list(warnings)
         json.dump(document, sys.stdout, indent=1, allow_nan=False)
         sys.stdout.write("\n")
     elif arguments.output == "csv":
         _write_csv(found)
     else:
         as_markdown = arguments.output == "markdown"
-        text = _lines(experiment, device, found, notes, currency, as_markdown=as_markdown)
+        text = _lines(experiment, device, found, notes, warnings, currency, as_markdown=as_markdown)
         text += [f"{rate[0].upper()}{rate[1:]}." for rate in currency.rate(now)]
         sys.stdout.write("\n".join(text) + "\n")
     answered_it = found.knee is not None and not (limits.given and found.fewest is None)
@@ -179,7 +183,14 @@ def _what_would_fit(experiment: Experiment, machine: Machine) -> list[str]:
 
 
 def _lines(
-    experiment: Experiment, device: Accelerator, found: Scan, notes: list[str], currency: Currency, *, as_markdown: bool
+    experiment: Experiment,
+    device: Accelerator,
+    found: Scan,
+    notes: Sequence[str],
+    warnings: Sequence[str],
+    currency: Currency,
+    *,
+    as_markdown: bool,
 ) -> list[str]:
     width, color = (10_000, False) if as_markdown else (terminal_width(), use_color())
     title = f"{describe(experiment)} on {device.name}"
@@ -187,6 +198,8 @@ def _lines(
     text = [*lead, ""]
     for sentence in notes:
         text += wrapped(sentence, width)
+    if warnings:
+        text += ["", *paragraph("Warning", warnings, width, color, "warn")[:-1]]
     limited = any(row.p_meets is not None for row in found.rows)
     columns = [column for column in _COLUMNS if limited or column.title != _MEETS]
     cells = [_cells(row, currency)[: len(columns)] for row in found.rows]
@@ -204,7 +217,7 @@ def sentences(found: Scan, batch: str, limits: Limits, currency: Currency) -> li
     knee = found.knee
     if knee is None:
         return [f"It fits on none of them; {how}."]
-    last = next(row for row in reversed(found.rows) if row.time_s is not None)
+    last = found.had[-1]
     figures = f"efficiency {knee.efficiency or 0:.0%}, {format_duration(_seconds(knee))}"
     text = [_limits_sentence(found, limits, currency)] if limits.given else []
     if knee is last:
@@ -223,7 +236,12 @@ def sentences(found: Scan, batch: str, limits: Limits, currency: Currency) -> li
     if any(row.usd is not None for row in found.rows):
         text.append(
             "Each size is the whole run on the machine with so many of them that gpuplanner estimate would recommend, "
-            "at its bill; where nobody has one (–), on their share of a larger one, without a cost."
+            "at its bill."
+        )
+    if any(map(_is_nobodys, found.rows)) and not all(map(_is_nobodys, found.rows)):
+        text.append(
+            f"{NOBODYS}: nobody has a machine of that size: it is worked out on the GPUs' share of a larger one, "
+            "without a cost, and is passed over above."
         )
     return text
 
@@ -250,8 +268,7 @@ def _limits_sentence(found: Scan, limits: Limits, currency: Currency) -> str:
 
 def _nearest_sentence(found: Scan, asked: str) -> str:
     """Which of the sizes that somebody has comes nearest to the limits."""
-    had = [row for row in found.rows if row.machine is not None] or found.rows
-    nearest = max(had, key=lambda row: row.p_meets or 0.0)
+    nearest = max(found.had, key=lambda row: row.p_meets or 0.0)
     if nearest.p_meets is None:
         return "Whether one of them meets the limits is not known: no cost of any is."
     return f"None of them meets the limits: {_size(nearest)} comes nearest ({nearest.p_meets:.1%}, {asked})."
@@ -276,7 +293,7 @@ def _meeting(row: Scale, currency: Currency) -> str:
 
 
 def _cost(row: Scale, currency: Currency) -> str:
-    return currency.show(row.usd) + (CREDITED if row.credit_usd else "")
+    return marked(row, row.usd, currency) + (CREDITED if row.credit_usd else "")
 
 
 def _seconds(row: Scale) -> float | None:
@@ -287,16 +304,30 @@ def _size(row: Scale) -> str:
     return str(row.devices) if row.num_nodes == 1 else f"{row.num_nodes}×{row.num_gpus}"
 
 
+def _is_nobodys(row: Scale) -> bool:
+    """Whether nobody has a machine of the size."""
+    return row.hypothetical and row.machine is None
+
+
+def _machine_cells(row: Scale) -> list[str]:
+    """The machine, marked where it must be bought first, and how it is had."""
+    if row.machine is None or row.purchase is None:
+        return [UNKNOWN, UNKNOWN]
+    name = f"{NOBODYS}{row.machine}" if row.hypothetical else row.machine
+    return [name, had_word(row.purchase, hypothetical=row.hypothetical)]
+
+
 def _cells(row: Scale, currency: Currency) -> list[str]:
+    size = f"{NOBODYS}{_size(row)}" if _is_nobodys(row) else _size(row)
     if row.samples_per_s is None:
-        return [_size(row), f"{row.batch_size_per_gpu:,}", *[UNKNOWN] * 13]
+        return [size, f"{row.batch_size_per_gpu:,}", *[UNKNOWN] * 13]
     efficiency = row.efficiency or 0.0
     return [
-        _size(row), f"{row.batch_size_per_gpu:,}", str(row.grad_accum_steps), f"{row.global_batch_size:,}",
+        size, f"{row.batch_size_per_gpu:,}", str(row.grad_accum_steps), f"{row.global_batch_size:,}",
         format_rate(row.samples_per_s.p50), format_duration(_seconds(row)), f"{efficiency * row.devices:.2f}",
         f"{efficiency:.0%}", UNKNOWN if row.added is None else f"{row.added:.0%}",
         f"{row.communication_share or 0:.0%}", BINDS_WORDS.get(row.bound_by or "", row.bound_by or UNKNOWN),
-        row.machine or UNKNOWN, BUY_WORDS.get(row.purchase or "", UNKNOWN), _cost(row, currency),
+        *_machine_cells(row), _cost(row, currency),
         UNKNOWN if row.p_meets is None else f"{row.p_meets:.0%}",
     ]  # fmt: skip
 

@@ -38,6 +38,7 @@ def _record(swept: Swept) -> dict[str, Any]:
         "finish_at": plan.finish_at.isoformat(timespec="seconds"),
         "cost_usd": plan.cost_usd._asdict(),
         "cost_complete": plan.complete,
+        "cost_at_most": plan.at_most,
         "cost_parts": [
             *({"name": track.machine.name, "usd": track.cost_usd} for track in plan.tracks if track.used),
             *({"name": part.name, "usd": part.usd} for part in plan.credits),

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from planner.cli.marks import marked
 from planner.cli.money import Currency
-from planner.cli.table import Column, fitted, markdown, render, shorten, styled, terminal_width, use_color, wrapped
+from planner.cli.table import (
+    Column,
+    fitted,
+    markdown,
+    paragraph,
+    render,
+    shorten,
+    styled,
+    terminal_width,
+    use_color,
+    wrapped,
+)
 from planner.experiment.resolve import describe
 from planner.plan import gantt
 from planner.plan.sentence import machine_words, moment_words
 from planner.plan.sweep import SweepPlan, Track
 from planner.plan.sweep_options import DAY_S, PoolOption, Sooner
 from planner.plan.swept import Swept
-from planner.plan.words import BUY_WORDS
+from planner.plan.words import at_most_words, bound_mark, had_word
 from planner.units import format_duration
 
 _POOL_COLUMNS = (
@@ -51,7 +63,7 @@ def sweep_lines(swept: Swept, currency: Currency, max_rows: int, *, markdown: bo
     lines += ["", *(["```text", *chart, "```"] if markdown else chart), styled(gantt.LEGEND, "dim", color)]
     for title, columns, cells in _tables(swept, currency, max_rows):
         lines += ["", styled(title, "bold", color), *_table(columns, cells, width, color, markdown)]
-    lines += ["", *(styled(line, "warn", color) for text in swept.warnings for line in wrapped(text, width))]
+    lines += ["", *paragraph("Warning", swept.warnings, width, color, "warn")]
     return lines + [styled(line, "dim", color) for line in wrapped(f"Assumed: {'; '.join(swept.assumptions)}.", width)]
 
 
@@ -79,7 +91,7 @@ def _answer(swept: Swept, currency: Currency) -> str:
     text = (
         f"{_count(len(plan.labels), 'experiment')} on {plan.used} of {_count(len(plan.tracks), 'machine')}: "
         f"{format_duration(time.p50)} ({format_duration(time.p10)}–{format_duration(time.p90)}), "
-        f"done {moment_words(plan.finish_at, swept.started_at)}, for {currency.show(cost.p50)}"
+        f"done {moment_words(plan.finish_at, swept.started_at)}, for {at_most_words(plan)}{currency.show(cost.p50)}"
         f"{'' if plan.complete else ' and what nobody knows the price of'} "
         f"({currency.show(cost.p10)}–{currency.show(cost.p90)})"
     )
@@ -96,8 +108,8 @@ def _fastest(plan: SweepPlan, currency: Currency) -> str:
         return ""
     return (
         f"Chosen for your limits: at its soonest, on {_count(other.machines, 'machine')}, the sweep would end after "
-        f"{format_duration(other.makespan_s)} for {currency.show(other.cost_usd)} and meet them with "
-        f"{other.p_meets or 0:.0%}."
+        f"{format_duration(other.makespan_s)} for {at_most_words(other)}{currency.show(other.cost_usd)} and meet them "
+        f"with {other.p_meets or 0:.0%}."
     )
 
 
@@ -153,7 +165,7 @@ def _chart(swept: Swept, currency: Currency, width: int) -> list[str]:
     name_width = min(22, max(len(name) for name, _, _ in heads))
     gpu_width = min(20, max(len(gpus) for _, gpus, _ in heads)) if width >= 90 else 0
     bills = [_bill(track, currency) for track in plan.tracks]
-    total = currency.exact(sum(currency.hundredths(usd) for usd in _amounts(plan)))
+    total = bound_mark(plan) + currency.exact(sum(currency.hundredths(usd) for usd in _amounts(plan)))
     money_width = max(map(len, (*bills, total)))
     left = name_width + 1 + (gpu_width + 1 if gpu_width else 0) + 5
     bar_width = max(_LEAST_BAR, width - left - money_width - 1)
@@ -175,14 +187,14 @@ def _machine_cells(track: Track) -> tuple[str, str, str]:
     candidate = track.machine.candidate
     purchase = candidate.purchase(track.machine.offer)
     name = f"*{track.machine.name}" if candidate.hypothetical else track.machine.name
-    return name, machine_words(candidate), BUY_WORDS.get(purchase, purchase)
+    return name, machine_words(candidate), had_word(purchase, hypothetical=candidate.hypothetical)
 
 
 def _bill(track: Track, currency: Currency) -> str:
     if not track.used:
         return "idle"
     amount = currency.exact(currency.hundredths(track.cost_usd))
-    return f"{'≤' if track.at_most else ''}{amount}{'' if track.cost_known else '?'}"
+    return f"{bound_mark(track)}{amount}{'' if track.cost_known else '?'}"
 
 
 def _amounts(plan: SweepPlan) -> list[float]:
@@ -197,7 +209,7 @@ def _tables(swept: Swept, currency: Currency, max_rows: int) -> list[tuple[str, 
             f"{option.machines:,}",
             format_duration(option.makespan_s),
             _clock(swept.started_at, option.makespan_s),
-            currency.show(option.cost_usd),
+            marked(option, option.cost_usd, currency),
             "◆" if option.on_front else "",
         ]
         for option in _shown_pools(swept)

@@ -52,6 +52,13 @@ def wrapped(text: str, width: int, hanging: str = "") -> list[str]:
     return textwrap.wrap(text, width, subsequent_indent=hanging, break_on_hyphens=False, break_long_words=False)
 
 
+def paragraph(title: str, texts: Sequence[str], width: int, color: bool, style: Style = "dim") -> list[str]:
+    """All texts as one paragraph under a title, and a blank line; nothing where there are none."""
+    if not texts:
+        return []
+    return [*(styled(line, style, color) for line in wrapped(f"{title}: {'; '.join(texts)}.", width)), ""]
+
+
 def render(
     columns: Sequence[Column], rows: Sequence[Sequence[str]], styles: Sequence[Style] = (), *, color: bool = False
 ) -> list[str]:

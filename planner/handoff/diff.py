@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from planner.handoff.plan_shape import checked
-from planner.plan.words import place_of_offer
+from planner.plan.plan import COST_BOUNDED
+from planner.plan.words import at_most_words, place_of_offer, purchase_words
 from planner.units import format_duration, format_money
 
 Key = tuple[Any, ...]
@@ -27,6 +28,7 @@ class Change(NamedTuple):
 class RowChange(NamedTuple):
     """One way to run in both plans: rank, USD an hour, P50 seconds and P50 USD, before and after."""
 
+    before: Mapping[str, Any]
     row: Mapping[str, Any]
     rank: Change
     usd_per_hour: Change
@@ -34,8 +36,12 @@ class RowChange(NamedTuple):
     cost_usd: Change
 
     @property
+    def figures(self) -> tuple[Change, ...]:
+        return self.rank, self.usd_per_hour, self.time_s, self.cost_usd
+
+    @property
     def moved(self) -> bool:
-        return any(change.old != change.new for change in self[1:])
+        return any(change.old != change.new for change in self.figures)
 
 
 class PlanDiff(NamedTuple):
@@ -84,12 +90,13 @@ def key(row: Mapping[str, Any]) -> Key:
 
 
 def row_words(row: Mapping[str, Any]) -> str:
-    """'aws p5en.48xlarge in eu-south-2, spot', or an owned machine's name."""
+    """'aws p5en.48xlarge in eu-south-2, spot', 'DGX H100, to be bought', or an owned machine's name."""
+    hypothetical = row.get("hypothetical") is True
+    bought = purchase_words(str(row.get("purchase")), hypothetical=hypothetical)
     if row.get("provider") is None:
-        return str(row.get("name"))
+        return f"{row.get('name')}, {bought}" if hypothetical else str(row.get("name"))
     place = place_of_offer(row.get("region"), row.get("zone"))
-    purchase = str(row.get("purchase")).replace("_", " ")
-    return f"{row['provider']} {row.get('instance_type')} in {place}, {purchase}"
+    return f"{row['provider']} {row.get('instance_type')} in {place}, {bought}"
 
 
 def taken_by_hand(plan: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -170,6 +177,7 @@ def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
 
 def _row_change(old: Mapping[str, Any], new: Mapping[str, Any]) -> RowChange:
     return RowChange(
+        old,
         new,
         Change("rank", old.get("rank"), new.get("rank")),
         Change("usd_per_hour", old.get("usd_per_hour"), new.get("usd_per_hour")),
@@ -203,14 +211,28 @@ def _sentence(
 
 
 def _with_figures(row: Mapping[str, Any]) -> str:
-    return f"{row_words(row)}: {format_duration(p50(row, 'time_s'))} for {format_money(p50(row, 'cost_usd'))}"
+    return f"{row_words(row)}: {_figures(row)}"
 
 
 def _move(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     """'2h02 for $13.90 (before 2h10 for $15.00)', or 'unchanged at ...'."""
-    then = f"{format_duration(p50(old, 'time_s'))} for {format_money(p50(old, 'cost_usd'))}"
-    now = f"{format_duration(p50(new, 'time_s'))} for {format_money(p50(new, 'cost_usd'))}"
+    then, now = _figures(old), _figures(new)
     return f"unchanged at {now}" if then == now else f"{now} (before {then})"
+
+
+def _figures(row: Mapping[str, Any]) -> str:
+    return f"{format_duration(p50(row, 'time_s'))} for {at_most_words(Cost(row))}{format_money(p50(row, 'cost_usd'))}"
+
+
+class Cost(NamedTuple):
+    """A row as something that has a cost."""
+
+    row: Mapping[str, Any]
+
+    @property
+    def at_most(self) -> bool:
+        """Whether the cost is only a bound."""
+        return COST_BOUNDED in (self.row.get("flags") or ())
 
 
 def moved(rows: Sequence[RowChange]) -> list[RowChange]:

@@ -16,8 +16,8 @@ from planner.plan.interrupted import with_checkpoints
 from planner.plan.pick import Choice
 from planner.plan.plan import Estimate
 from planner.plan.rows import ranked_estimate
-from planner.plan.sentence import PURCHASE_WORDS, credit_words, machine_words
-from planner.plan.words import bound_mark, place_of_offer
+from planner.plan.sentence import credit_words, machine_words
+from planner.plan.words import bound_mark, place_of_offer, purchase_words
 from planner.units import MoneyFormat, format_duration, format_money, format_span
 
 EDIT = "# EDIT"
@@ -117,7 +117,7 @@ def heading(row: Launch) -> list[str]:
     where = row.candidate.name if estimate.provider is None else f"{estimate.provider} {estimate.instance_type}"
     place = place_of_offer(estimate.region, estimate.zone)
     words = [f"{where} ({machine_words(row.candidate)})", *([place] if place else [])]
-    words.append(PURCHASE_WORDS.get(estimate.purchase, estimate.purchase.replace("_", " ")))
+    words.append(purchase_words(estimate.purchase, hypothetical=estimate.hypothetical))
     lines = [describe(row.experiment), ", ".join(words), _expected(row), *_beside(row.experiment)]
     lines += [f"{text[0].upper()}{text[1:]}." for text in row.said]
     if estimate.stack not in ("cuda", "rocm", "mps", "cpu"):

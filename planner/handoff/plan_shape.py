@@ -27,6 +27,11 @@ def _text(name: str, value: Any) -> None:
         raise InputError(f"{name} must be a text, not {value!r}")
 
 
+def _texts(name: str, value: Any) -> None:
+    if value is not None and not (isinstance(value, list) and all(isinstance(text, str) for text in value)):
+        raise InputError(f"{name} must be a list of texts, not {value!r}")
+
+
 def _number(name: str, value: Any) -> None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
         raise InputError(f"{name} must be a number, not {value!r}")
@@ -64,6 +69,7 @@ _ROW = _record(
         **dict.fromkeys(("num_gpus", "num_nodes", "rank", "usd_per_hour"), _number),
         **dict.fromkeys(("time_s", "cost_usd"), _INTERVAL),
         "price_as_of": _text,
+        "flags": _texts,
     }
 )
 _PLAN: Mapping[str, _Check] = {

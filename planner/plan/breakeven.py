@@ -84,33 +84,47 @@ def _after_resale(owning: Owning, saved_a_month: float, credit_usd: float) -> fl
     return high if high > 1e-6 else 0.0
 
 
+class Change(NamedTuple):
+    """Something assumed taken otherwise: ``key`` for programs, ``words`` for people; factors of what was assumed."""
+
+    key: str
+    words: str
+    price: float = 1.0
+    rent: float = 1.0
+    electricity: float = 1.0
+
+
+CHANGES = (
+    Change("as_assumed", "as assumed"),
+    Change("price_minus_20_percent", "price −20 %", price=0.8),
+    Change("price_plus_20_percent", "price +20 %", price=1.2),
+    Change("rent_minus_30_percent", "rent −30 %", rent=0.7),
+    Change("rent_plus_30_percent", "rent +30 %", rent=1.3),
+    Change("electricity_doubled", "electricity ×2", electricity=2.0),
+)
+
+
 class Sensitivity(NamedTuple):
-    """Months to break even at one use of the machine, as things are and where one of them is otherwise."""
+    """Months to break even at one use of the machine, one figure for each of ``CHANGES``."""
 
     hours_per_week: float
     months: tuple[float, ...]
-
-
-CHANGES = ("as assumed", "price −20 %", "price +20 %", "rent −30 %", "rent +30 %", "electricity ×2")
 
 
 def sensitivity(
     owning: Owning, rent_run_usd: Callable[[float], float], uses: tuple[float, ...], credit_usd: float = 0.0
 ) -> tuple[Sensitivity, ...]:
     """A row a use in hours a week, a column a change; ``rent_run_usd`` is the rent of a run at so many a month."""
-    price, power = owning.purchase_usd, owning.run_usd
-    changed = (
-        (owning, 1.0),
-        (owning._replace(purchase_usd=price * 0.8), 1.0),
-        (owning._replace(purchase_usd=price * 1.2), 1.0),
-        (owning, 0.7),
-        (owning, 1.3),
-        (owning._replace(run_usd=power * 2), 1.0),
-    )
     rows = []
     for use in uses:
         runs = owning.runs_per_month(use)
         rent_usd = rent_run_usd(runs)
-        months = (break_even(own, rent_usd * factor, runs, credit_usd).months for own, factor in changed)
+        months = (
+            break_even(_changed(owning, change), rent_usd * change.rent, runs, credit_usd).months for change in CHANGES
+        )
         rows.append(Sensitivity(use, tuple(months)))
     return tuple(rows)
+
+
+def _changed(owning: Owning, change: Change) -> Owning:
+    return owning._replace(purchase_usd=owning.purchase_usd * change.price, run_usd=owning.run_usd * change.electricity)

@@ -55,6 +55,7 @@ class BuyOrRent(NamedTuple):
     rents: tuple[Rent, ...]
     sensitivity: tuple[Sensitivity, ...]
     assumptions: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def buy_or_rent(experiment: Experiment, question: Question, terms: Terms, world: World, now: datetime) -> BuyOrRent:
@@ -89,7 +90,8 @@ def buy_or_rent(experiment: Experiment, question: Question, terms: Terms, world:
         *_in_a_row_words(rents),
         *own_terms(answered.competition.candidates, world.config, credit="once, by the first runs"),
     )
-    return BuyOrRent(terms, runs, electricity, tuple(bought), rents, table, assumed)
+    warnings = answered.competition.warnings
+    return BuyOrRent(terms, runs, electricity, tuple(bought), rents, table, assumed, warnings)
 
 
 def _why_no_rent(answered: Answer) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from planner.plan.buy_or_rent import BuyOrRent
 from planner.plan.rents import Rent
+from planner.plan.words import at_most_words
 from planner.plot import Line, Point, plot
 from planner.units import format_duration
 
@@ -31,12 +32,13 @@ def verdict(found: BuyOrRent, show: Show) -> str:
     if best.owning is None:
         return f"Rent: {best.purchase.name} cannot run it ({best.problem})."
     months = found.terms.months
-    rented = found.rents[0].spent_usd(found.runs_per_month * months)
+    rent = found.rents[0]
+    rented = rent.spent_usd(found.runs_per_month * months)
     spent, left = best.spent_usd or 0.0, best.owning.value_usd(months)
     against, even = best.against[0]
     compared = (
         f"{months:g} months cost {show(spent)} with {best.purchase.name}, which would then sell for {show(left)}, "
-        f"and {show(rented)} rented ({against.words})"
+        f"and {at_most_words(rent)}{show(rented)} rented ({against.words})"
     )
     if best.is_too_slow:
         return f"Rent: {best.purchase.name} would need {best.hours_per_week:,.0f} hours a week for it; {compared}."

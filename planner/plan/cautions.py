@@ -26,7 +26,7 @@ _EARLY_APPLE = ("M1-", "M2-")
 
 
 def cautions(experiment: Experiment, estimates: Iterable[Estimate], recommended: int | None) -> Iterator[str]:
-    """Sentences on the recommended row and this machine's, then on the experiment itself."""
+    """Sentences on the recommended row and this machine's."""
     likely = [row for row in estimates if row.is_this_machine or (row.rank is not None and row.rank == recommended)]
     for flag, sentence in (
         ("memory_tight", _tight),
@@ -48,7 +48,6 @@ def cautions(experiment: Experiment, estimates: Iterable[Estimate], recommended:
             f"on {_names(apple)} PyTorch up to 2.2 multiplied fp32 matrices at a third of today's rate: "
             "transformers take two to three times as long with it"
         )
-    yield from _of_the_experiment(experiment)
 
 
 def _names(rows: Sequence[Estimate]) -> str:
@@ -99,7 +98,8 @@ def _above_useful(experiment: Experiment, rows: Iterable[Estimate]) -> Iterator[
             )
 
 
-def _of_the_experiment(experiment: Experiment) -> Iterator[str]:
+def cautions_of(experiment: Experiment) -> Iterator[str]:
+    """Sentences on the experiment itself, wherever it runs."""
     steps = experiment.grad_accum_steps or 1
     if steps > 1:
         yield (

@@ -18,6 +18,7 @@ from planner.plan.assumed import (
     unpriced,
 )
 from planner.plan.candidates import Candidate, Tariff
+from planner.plan.cautions import cautions_of
 from planner.plan.clouds import CloudQuestion, cloud_candidates
 from planner.plan.config import Config
 from planner.plan.electricity import ElectricityPrice, electricity_price
@@ -103,12 +104,21 @@ def gather(experiment: Experiment, question: Question, world: World, now: dateti
             f"an hour of waiting is worth {hour_value:g} USD (--hour-value)",
         ),
         warnings=(
-            *doubted(question, experiment),
-            *world.catalog.notices,
+            *warnings_of(experiment, question, world),
             *(unpriced(question, world) if "cloud" in where.places else ()),
         ),
         tariffs=lambda changed, num_nodes: _tariffs(changed, num_nodes, world),
         open_nodes=question.num_nodes is None and question.max_price_usd_per_hour is None,
+    )
+
+
+def warnings_of(experiment: Experiment, question: Question, world: World) -> tuple[str, ...]:
+    """What every answer to the question should be read with, whatever the machines. Raises InputError."""
+    return (
+        *world.local.warnings,
+        *doubted(question, experiment),
+        *world.catalog.notices,
+        *cautions_of(experiment),
     )
 
 

@@ -100,6 +100,11 @@ def bounded_cents(charges: Iterable[Charge], seconds: float) -> int:
     return total_cents((charge for charge in charges if charge.at_most), seconds)
 
 
+def is_bounded(lines: Iterable[CostPart]) -> bool:
+    """Whether a bill has a line that is only a bound: its total is then at most so much."""
+    return any(line.at_most and line.usd for line in lines)
+
+
 def after_credit(total: int, credit_usd: float) -> int:
     """Cents that are left to pay."""
     return max(0, total - cents(credit_usd)) if credit_usd else total

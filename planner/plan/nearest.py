@@ -14,7 +14,7 @@ from planner.plan.planning import Answer, answer, written
 from planner.plan.question import Question
 from planner.plan.relax import Relaxation, limit_met, relaxations
 from planner.plan.search import Limits
-from planner.plan.words import BUY_WORDS, bound_mark, gpus_words, machine_name, where_words
+from planner.plan.words import bound_mark, buy_word, gpus_words, machine_name, where_words
 from planner.plan.world import World
 from planner.throughput.levers import levers
 from planner.units import MoneyFormat, format_duration, format_money
@@ -47,7 +47,7 @@ def nearest(
 
 
 def _row_words(row: Estimate) -> str:
-    return f"{machine_name(row)} ({gpus_words(row)}, {where_words(row)}, {BUY_WORDS.get(row.purchase, row.purchase)})"
+    return f"{machine_name(row)} ({gpus_words(row)}, {where_words(row)}, {buy_word(row)})"
 
 
 def _moved(one: Relaxation, money: MoneyFormat) -> str:

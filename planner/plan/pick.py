@@ -108,6 +108,9 @@ def _on(answer: Answer, providers: tuple[str, ...], text: str) -> Choice:
             found = _best(answer, wanted, to_be_had=to_be_had)
             if found is not None:
                 return found
+    if _place(text) is not None:
+        words = repr(text.strip().lower())
+        raise InputError(f"{words} is not among what --where and --gpus leave: add its place to --where")
     if instance is not None:
         raise InputError(
             f"no price of {text!r} is known here; gpuplanner estimate --where {instance.provider} lists what is"

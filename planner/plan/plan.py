@@ -14,6 +14,10 @@ Place = Literal["laptop", "workstation", "cluster", "cloud"]
 PLACES: tuple[Place, ...] = ("laptop", "workstation", "cluster", "cloud")
 
 
+COST_BOUNDED = "cost_bounded"
+"""Flag of a cost of which a part is not known, and taken at the dearest rate known of anybody."""
+
+
 class CostUse(NamedTuple):
     """What part of a line was spent on something."""
 
@@ -116,6 +120,11 @@ class Estimate(NamedTuple):
     hints: tuple[str, ...] = ()
     row: int | None = None
     to_buy_usd: float | None = None
+
+    @property
+    def at_most(self) -> bool:
+        """Whether the cost is only a bound: a part of it is taken at the dearest rate known of anybody."""
+        return COST_BOUNDED in self.flags
 
 
 class Recommendation(NamedTuple):

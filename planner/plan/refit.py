@@ -16,7 +16,8 @@ from planner.plan.competition import Competition
 from planner.plan.hint import flags_of
 from planner.plan.recommend import LONGEST_WAIT_S, Named, doubt_of, merit, recommend
 from planner.plan.search import ORDINARY_STACKS, Refusal, Row, rank
-from planner.plan.sentence import at_most_words, to_buy_words, where_to_run
+from planner.plan.sentence import to_buy_words, where_to_run
+from planner.plan.words import at_most_words
 from planner.throughput.levers import ADAPTER_RANK, EIGHT_BIT_INSTEAD_OF
 from planner.throughput.software import lacking_software
 from planner.throughput.step import StepModel

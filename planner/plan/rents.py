@@ -12,8 +12,8 @@ from planner.plan.cost import total_cents
 from planner.plan.planning import Answer
 from planner.plan.recommend import recommend
 from planner.plan.search import Limits, Row, meets
-from planner.plan.sentence import PURCHASE_WORDS, machine_words
-from planner.plan.words import place_of_offer
+from planner.plan.sentence import machine_words
+from planner.plan.words import place_of_offer, purchase_words
 from planner.units import SECONDS_PER_HOUR
 from pricing.offer import Offer
 
@@ -25,7 +25,8 @@ class Rent(NamedTuple):
     """A rented row by what it is here: 'cheapest', 'on demand' or 'as fast'; ``usd`` and seconds a run.
 
     They are a run's share of ``in_a_row`` runs on one machine (1: each is rented for alone). ``credit_usd`` is what the
-    provider has given: it pays for the first runs, once.
+    provider has given: it pays for the first runs, once. ``at_most``: a part of the bill is taken at the dearest rate
+    known of anybody.
     ``words`` name the offer: 'azure Standard_NC4as_T4_v3 (1× T4) in eastus, spot'.
     """
 
@@ -40,6 +41,7 @@ class Rent(NamedTuple):
     time_s: float
     credit_usd: float = 0.0
     in_a_row: float = 1.0
+    at_most: bool = False
 
     def spent_usd(self, runs: float) -> float:
         """What so many runs cost."""
@@ -152,9 +154,9 @@ def _rent(label: str, one: Rented, credit_usd: float) -> Rent | None:
     if offer is None:
         return None
     place = place_of_offer(offer.region, offer.zone)
-    bought = PURCHASE_WORDS.get(offer.purchase, offer.purchase)
+    bought = purchase_words(offer.purchase, hypothetical=False)
     words = f"{offer.provider} {offer.instance_type} ({machine_words(candidate)}) in {place}, {bought}"
     return Rent(
         label, words, offer.provider, offer.instance_type, offer.region, offer.purchase, offer.price_as_of,
-        one.usd, one.time_s, credit_usd, one.in_a_row,
+        one.usd, one.time_s, credit_usd, one.in_a_row, one.row.at_most,
     )  # fmt: skip

@@ -12,7 +12,7 @@ from planner.plan.deadline import later
 from planner.plan.free_tier import Schedule, limit_flags
 from planner.plan.hints import hints_for
 from planner.plan.interrupted import break_even_rate, spot_terms
-from planner.plan.plan import Estimate, SpotTerms
+from planner.plan.plan import COST_BOUNDED, Estimate, SpotTerms
 from planner.plan.run_parts import calendar_limits, cost_parts, time_parts
 from planner.plan.search import Refusal, Row, Setting
 from planner.plan.tail import has_long_tail
@@ -23,9 +23,6 @@ from pricing.offer import Offer
 
 PRICE_STALE = "price_stale"
 COST_INCOMPLETE = "cost_incomplete"
-
-COST_BOUNDED = "cost_bounded"
-"""A part of the cost is not known, and taken at the dearest rate known of anybody: the cost is at most so much."""
 
 SPOT_TAIL = "spot_tail"
 """Interruptions may make the run dearer than the same machine on demand: see ``planner.plan.tail``."""
@@ -74,7 +71,7 @@ def _marks(row: Row) -> tuple[str, ...]:
     marks = (SPOT_TAIL,) if has_long_tail(row.setting, row.offer) else ()
     if not row.cost_known:
         return (*marks, COST_INCOMPLETE)
-    return (*marks, COST_BOUNDED) if row.bounded_usd > 0 else marks
+    return (*marks, COST_BOUNDED) if row.at_most else marks
 
 
 def _spot_terms(setting: Setting, offer: Offer) -> SpotTerms:

@@ -32,9 +32,11 @@ class Scale(NamedTuple):
     """The experiment on ``num_gpus`` GPUs of each of ``num_nodes`` nodes; None where it does not fit (``problem``).
 
     ``efficiency`` is its speed-up over the least that fits, for each GPU; ``added`` the speed-up that each GPU since
-    the row before has brought. ``machine`` and ``purchase`` name what it runs on; where nobody has such a machine they
-    are None, and so is ``cost_usd``, which is what is left to pay once ``credit_usd`` of a credit is used up.
-    ``p_meets`` is None without limits, and where a budget is given and the cost is not known.
+    the size before that somebody has brings. ``machine`` and ``purchase`` name what it runs on; where nobody has such
+    a machine they are None, and so is ``cost_usd``, which is what is left to pay once ``credit_usd`` of a credit is
+    used up; ``at_most``: a part of it is taken at the dearest rate known of anybody. ``hypothetical`` is a machine that
+    nobody has, or that must be bought first. ``p_meets`` is None without limits, and where a budget is given and the
+    cost is not known.
     """
 
     num_gpus: int
@@ -54,6 +56,8 @@ class Scale(NamedTuple):
     credit_usd: float = 0.0
     p_meets: float | None = None
     problem: str = ""
+    hypothetical: bool = False
+    at_most: bool = False
 
     @property
     def usd(self) -> float | None:
@@ -68,13 +72,18 @@ class Scale(NamedTuple):
 class Scan(NamedTuple):
     """Rows by number of GPUs. ``knee`` is the last before a further GPU adds less than ``WORTH_IT``; None for none.
 
-    ``fewest`` is the first row that meets the limits with the confidence asked for, of those that somebody has where
-    there are any; None without limits, or for none.
+    ``fewest`` is the first row that meets the limits with the confidence asked for; None without limits, or for none.
+    Both are sizes that somebody has, where there are any.
     """
 
     rows: tuple[Scale, ...]
     knee: Scale | None
     fewest: Scale | None = None
+
+    @property
+    def had(self) -> list[Scale]:
+        """The sizes on which it fits and that somebody has; where nobody has any, all on which it fits."""
+        return _had(self.rows)
 
 
 def counts(per_node: int, num_nodes: int) -> list[tuple[int, int]]:
@@ -182,8 +191,7 @@ def scan(
     rows: list[Scale] = []
     for gpus, nodes in sizes:
         rows.append(_scale(sizing.tried(gpus, nodes), rows))
-    had = [row for row in rows if row.machine is not None] or rows
-    fewest = next((row for row in had if row.p_meets is not None and row.p_meets >= limits.confidence), None)
+    fewest = next((row for row in _had(rows) if row.p_meets is not None and row.p_meets >= limits.confidence), None)
     return Scan(tuple(rows), _knee(rows), fewest)
 
 
@@ -256,12 +264,11 @@ def _scale(tried: _Tried, before: Sequence[Scale]) -> Scale:
     batch = (step.batch_size_per_gpu, step.grad_accum_steps, step.global_batch_size)
     if tried.run is None or step.samples_per_s is None or step.parts is None:
         problem = step.reason or "interrupted so often that it would never finish"
-        return Scale(gpus, nodes, *batch, problem=problem)
+        return Scale(gpus, nodes, *batch, problem=problem, hypothetical=tried.candidate.hypothetical)
     rate = step.samples_per_s.p50
-    fitting = [row for row in before if row.samples_per_s is not None]
-    first = fitting[0] if fitting else None
-    one = rate / machine.devices if first is None or first.samples_per_s is None else _rate(first) / first.devices
-    last = fitting[-1] if fitting else None
+    first = next((row for row in before if row.samples_per_s is not None), None)
+    one = rate / machine.devices if first is None else _rate(first) / first.devices
+    last = next(reversed(_had(before)), None)
     candidate = tried.candidate
     is_had = bool(candidate.tariff.charges)
     return Scale(
@@ -279,6 +286,8 @@ def _scale(tried: _Tried, before: Sequence[Scale]) -> Scale:
         cost_usd=tried.run.cost_usd,
         credit_usd=tried.run.credit_usd,
         p_meets=tried.p_meets,
+        hypothetical=candidate.hypothetical,
+        at_most=tried.run.at_most,
     )
 
 
@@ -290,10 +299,16 @@ def _rate(row: Scale) -> float:
     return row.samples_per_s.p50 if row.samples_per_s is not None else 0.0
 
 
-def _knee(rows: Sequence[Scale]) -> Scale | None:
+def _had(rows: Sequence[Scale]) -> list[Scale]:
     fitting = [row for row in rows if row.time_s is not None]
-    knee = None
-    for row in fitting:
+    return [row for row in fitting if row.machine is not None] or fitting
+
+
+def _knee(rows: Sequence[Scale]) -> Scale | None:
+    """Further GPUs are held against the size before, the first size against nothing."""
+    had = _had(rows)
+    knee = next(iter(had), None)
+    for row in had[1:]:
         if row.added is not None and row.added < WORTH_IT:
             break
         knee = row

@@ -141,6 +141,11 @@ class Row(NamedTuple):
         return bounded_cents(tariff.charges, self.time_s + tariff.idle_s) / 100
 
     @property
+    def at_most(self) -> bool:
+        """Whether the cost is only a bound."""
+        return self.bounded_usd > 0
+
+    @property
     def cost_known(self) -> bool:
         """Whether the cost is known, or what it is at most."""
         return self.setting.candidate.tariff.complete and self.cost_usd < math.inf

@@ -8,20 +8,10 @@ from planner.plan.candidates import Candidate
 from planner.plan.cost import price_age
 from planner.plan.deadline import later
 from planner.plan.search import Limits, Row
-from planner.plan.words import place_of_offer
+from planner.plan.words import PURCHASE_WORDS, at_most_words, place_of_offer
 from planner.units import MoneyFormat, format_duration, format_money, format_span
 from pricing.age import age_days
 from pricing.offer import Offer
-
-PURCHASE_WORDS = {
-    "on_demand": "on demand",
-    "spot": "spot",
-    "reserved": "reserved",
-    "owned": "your own",
-    "savings_plan": "under a savings plan",
-    "capacity_block": "as a capacity block",
-}
-
 
 COMMITMENTS = ("reserved", "savings_plan")
 """Purchase options whose hourly price is for who pays for a year: ranked only where they are asked for."""
@@ -58,11 +48,6 @@ def to_buy_words(row: Row, money: MoneyFormat) -> str:
     """That the machine is not there yet: the cost is what a run uses up of its price, and its electricity."""
     price = row.setting.candidate.to_buy_usd
     return "" if price is None else f", once it is bought for {money(price)}"
-
-
-def at_most_words(row: Row) -> str:
-    """'at most ' before a cost of which a part is taken at the dearest rate known, else ''."""
-    return "at most " if row.bounded_usd > 0 else ""
 
 
 def credit_words(used_usd: float, candidate: Candidate, money: MoneyFormat) -> str:

@@ -9,7 +9,7 @@ from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.plan.candidates import Tariff
 from planner.plan.config import Config
-from planner.plan.cost import Charge, cents, price_age
+from planner.plan.cost import Charge, cents, is_bounded, price_age
 from planner.plan.extras import tariffs
 from planner.plan.makespan_bound import lower_bound
 from planner.plan.plan import CostPart
@@ -58,7 +58,7 @@ class Track(NamedTuple):
     @property
     def at_most(self) -> bool:
         """Whether a part of the cost is taken at the dearest rate known of anybody."""
-        return any(part.at_most and part.usd for part in self.cost_parts)
+        return is_bounded(self.cost_parts)
 
     @property
     def used(self) -> bool:
@@ -82,6 +82,7 @@ class Fastest(NamedTuple):
     makespan_s: float
     cost_usd: float
     p_meets: float | None
+    at_most: bool = False
 
 
 class SweepPlan(NamedTuple):
@@ -102,6 +103,11 @@ class SweepPlan(NamedTuple):
     p_meets: float | None
     complete: bool
     fastest: Fastest | None = None
+
+    @property
+    def at_most(self) -> bool:
+        """Whether the cost has a machine's of which it is only known that it is at most so much."""
+        return any(track.at_most for track in self.tracks)
 
     @property
     def idle_s(self) -> float:

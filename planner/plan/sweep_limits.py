@@ -35,7 +35,7 @@ def plan_within(
                 best = plan
     if best is fastest:
         return fastest
-    compared = Fastest(fastest.used, fastest.makespan_s.p50, fastest.cost_usd.p50, fastest.p_meets)
+    compared = Fastest(fastest.used, fastest.makespan_s.p50, fastest.cost_usd.p50, fastest.p_meets, fastest.at_most)
     return best._replace(bound_s=fastest.bound_s, fastest=compared)
 
 

@@ -15,7 +15,10 @@ _MORE = (1, 2, 4, 8)
 
 
 class PoolOption(NamedTuple):
-    """A pool in words, with what it comes to. ``this`` marks the pool that was asked for; USD and seconds at P50."""
+    """A pool in words, with what it comes to. ``this`` marks the pool that was asked for; USD and seconds at P50.
+
+    ``at_most``: of a part of the cost it is only known that it is at most so much.
+    """
 
     name: str
     machines: int
@@ -23,6 +26,7 @@ class PoolOption(NamedTuple):
     cost_usd: float
     on_front: bool
     this: bool
+    at_most: bool = False
 
 
 class Sooner(NamedTuple):
@@ -58,7 +62,7 @@ def pool_options(
             continue
         found.append((name, len(members), plan))
     options = [
-        PoolOption(name, count, plan.makespan_s.p50, plan.cost_usd.p50, False, plan is chosen)
+        PoolOption(name, count, plan.makespan_s.p50, plan.cost_usd.p50, False, plan is chosen, plan.at_most)
         for name, count, plan in found
     ]
     return _marked(_different(options))

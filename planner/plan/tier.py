@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from planner.hardware.machine import Machine
 from planner.plan.search import ORDINARY_STACKS, Row
-from planner.plan.sentence import at_most_words
 from planner.plan.tail import is_sound
+from planner.plan.words import at_most_words
 from planner.units import GIB, MoneyFormat, format_duration, format_money
 
 MODEST_MEMORY_BYTES = 24.5 * GIB

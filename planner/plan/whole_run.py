@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from planner.experiment.experiment import Experiment
 from planner.plan.candidates import Candidate
-from planner.plan.cost import after_credit, total_cents
+from planner.plan.cost import after_credit, is_bounded, total_cents
 from planner.plan.plan import CostPart, TimePart
 from planner.plan.run_parts import cost_parts, time_parts
 from planner.plan.search import Setting
@@ -28,6 +28,11 @@ class WholeRun(NamedTuple):
     time_parts: tuple[TimePart, ...] = ()
     cost_parts: tuple[CostPart, ...] = ()
     credit_usd: float = 0.0
+
+    @property
+    def at_most(self) -> bool:
+        """Whether a part of the cost is taken at the dearest rate known of anybody."""
+        return is_bounded(self.cost_parts)
 
 
 def whole_run(

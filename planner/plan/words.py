@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from planner.plan.plan import Estimate
 from planner.plan.search import ORDINARY_STACKS
 
@@ -13,6 +15,15 @@ BUY_WORDS = {
     "savings_plan": "sav",
     "capacity_block": "cap",
     "free_tier": "free",
+}
+TO_BUY = "buy"
+PURCHASE_WORDS = {
+    "on_demand": "on demand",
+    "spot": "spot",
+    "reserved": "reserved",
+    "owned": "your own",
+    "savings_plan": "under a savings plan",
+    "capacity_block": "as a capacity block",
 }
 BINDS_WORDS = {"communication": "comm"}
 EVIDENCE_MARKS = {
@@ -40,9 +51,21 @@ def price_mark(row: Estimate) -> str:
     return "‡" if _DOUBTS & set(row.flags) else "!" if "price_stale" in row.flags else ""
 
 
-def bound_mark(row: Estimate) -> str:
-    """'≤' before a cost of which a part is taken at the dearest rate known of anybody, else ''."""
-    return "≤" if "cost_bounded" in row.flags else ""
+class Priced(Protocol):
+    """What has a cost; ``at_most``: a part of it is taken at the dearest rate known of anybody."""
+
+    @property
+    def at_most(self) -> bool: ...
+
+
+def bound_mark(priced: Priced) -> str:
+    """'≤' before a cost that is only a bound, in a table; else ''."""
+    return "≤" if priced.at_most else ""
+
+
+def at_most_words(priced: Priced) -> str:
+    """'at most ' before a cost that is only a bound, in a sentence; else ''."""
+    return "at most " if priced.at_most else ""
 
 
 def machine_name(row: Estimate) -> str:
@@ -57,7 +80,17 @@ def machine_name(row: Estimate) -> str:
 
 def buy_word(row: Estimate) -> str:
     """'o-d', 'spot', 'own', or 'buy' of a machine that nobody owns yet."""
-    return "buy" if row.hypothetical else BUY_WORDS.get(row.purchase, row.purchase)
+    return had_word(row.purchase, hypothetical=row.hypothetical)
+
+
+def had_word(purchase: str, *, hypothetical: bool) -> str:
+    """How a machine is had, by its purchase option, or that it must be bought first."""
+    return TO_BUY if hypothetical else BUY_WORDS.get(purchase, purchase)
+
+
+def purchase_words(purchase: str, *, hypothetical: bool) -> str:
+    """The same in a sentence: 'on demand', 'spot', 'your own', 'to be bought'."""
+    return "to be bought" if hypothetical else PURCHASE_WORDS.get(purchase, purchase.replace("_", " "))
 
 
 def where_words(row: Estimate) -> str:

@@ -47,7 +47,7 @@ def store_path() -> Path | None:
 def find_this_machine(profile: Path | None = None, *, use_profile: bool = True) -> FoundMachine:
     """A quick look at this machine, remembered in the cache directory, with the profile that was made of it.
 
-    Raises InputError where ``profile`` names a file that is none; a stored one that cannot be used is a note.
+    Raises InputError where ``profile`` names a file that is none; a stored one that cannot be used is a warning.
     """
     local = quick_look(cache_directory())
     found = FoundMachine(local.machine(), local.place, local.notes)
@@ -67,9 +67,10 @@ def with_profile(found: FoundMachine, local: LocalMachine, named: Path | None = 
     except InputError as error:
         if named is not None:
             raise
-        return found._replace(notes=(*found.notes, str(error)))
+        return found._replace(warnings=(*found.warnings, f"{error}: it is left out (gpuplanner profile)"))
     if not ours:
-        return found._replace(notes=(*found.notes, "the profile was made on another machine: gpuplanner profile"))
+        warning = "the stored profile was made on another machine: it is left out (gpuplanner profile)"
+        return found._replace(warnings=(*found.warnings, warning))
     sentence = f"this machine as it was measured: {profile.words} (--no-profile leaves it out)"
     if not profile.words:
         day = profile.made_at[:10]

@@ -1,7 +1,7 @@
 """Money, probabilities and ways to buy as a person says them."""
 
 from planner.plan.plan import Estimate
-from planner.plan.sentence import PURCHASE_WORDS
+from planner.plan.words import purchase_words
 from planner.units import format_money
 
 
@@ -19,6 +19,5 @@ def percent(probability: float) -> str:
 
 def bought_words(row: Estimate) -> str:
     """'on demand', 'your own', or 'to be bought for $3,700' of a machine that nobody owns yet."""
-    if row.hypothetical:
-        return "to be bought" if row.to_buy_usd is None else f"to be bought for {round_money(row.to_buy_usd)}"
-    return PURCHASE_WORDS.get(row.purchase, row.purchase.replace("_", " "))
+    price = "" if row.to_buy_usd is None else f" for {round_money(row.to_buy_usd)}"
+    return purchase_words(row.purchase, hypothetical=row.hypothetical) + price

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,10 @@ def test_breakeven_gives_the_same_in_json_and_csv(run: Run) -> None:
         (("--card-price", "RTX 4090"), "--card-price wants a card and USD"),
         (("--buy", "RTX 4090", "--card-price", "RTX 5090=100"), "of RTX 5090, which is not one of RTX 4090 (--buy)"),
         (("--buy", "RTX 3090", "--card-price", "used RTX 3090=100"), "of used RTX 3090, which is not one of RTX 3090"),
-        (("--budget", "€60"), "an amount in US dollars, such as 60 or 1,000"),
+        (("--budget", "€60"), "--budget: 60 EUR is not in US dollars: say your rate with --currency EUR=RATE"),
+        (("--budget", "¥60"), "which currency '¥' is in '¥60' is not clear"),
+        (("--budget", "60 CHF", "--currency", "EUR=0.92"), "60 CHF is not in US dollars"),
+        (("--card-price", "RTX 4090=1700€"), "--card-price: 1,700 EUR is not in US dollars"),
         (("--hours-per-week", "10", "--runs-per-month", "5"), "both say how much work there is"),
     ],
 )
@@ -145,12 +149,26 @@ def test_breakeven_marks_old_card_prices_and_the_work_that_was_asked_for(run: Ru
     days = (date.today() - date.fromisoformat(bought["price_as_of"])).days
     assert bought["price_age_days"] == days > 30
     (own,) = [row for row in record["sensitivity"] if row["hours_per_week"] == 33]
-    assert own["as assumed"] == pytest.approx(bought["against"][0]["months"], rel=1e-6)
+    assert own["as_assumed"] == pytest.approx(bought["against"][0]["months"], rel=1e-6)
     out = run(*asked).out
     assert f"{bought['price_as_of']}!" in out
     assert "▸ 33 " in out
     yours = run(*asked, "--card-price", "RTX 4090=1900", "-o", "json").record["purchases"][0]
     assert yours["price_age_days"] is None
+
+
+def test_amounts_in_another_currency_are_taken_at_the_rate_that_is_said(run: Run) -> None:
+    asked = ("estimate", "-m", "resnet50", "-e", "90", "--where", "aws", "-n", "3", "-o", "json")
+    euros = run(*asked, "--budget", "46€", "--hour-value", "€ 1.84", "--currency", "EUR=0.92").record
+    dollars = run(*asked, "--budget", "$50", "--hour-value", "2 USD").record
+    assert [row["p_meets"] for row in euros["estimates"]] == [row["p_meets"] for row in dollars["estimates"]]
+    assert euros["assumptions"] == dollars["assumptions"]
+    bought = ("breakeven", "-m", "resnet50", "-e", "90", "--buy", "RTX 4090", "-o", "json")
+    asked_of = run(*bought, "--card-price", "RTX 4090=1748€", "--currency", "EUR=0.92").record["purchases"][0]
+    assert asked_of["purchase_usd"] - asked_of["host_usd"] == pytest.approx(1900)
+    refused = run("record", "--cost", "60€")
+    assert (refused.code, refused.out) == (2, "")
+    assert "60 EUR is not in US dollars, and no rate is at hand: write it in dollars" in refused.err
 
 
 def test_scale_names_the_knee_and_the_alternative(run: Run) -> None:
@@ -234,6 +252,25 @@ def test_scale_does_not_let_a_share_that_nobody_has_win(run: Run) -> None:
     missed = run(*asked, "--deadline", "3h", "-o", "json")
     assert (missed.code, missed.record["fewest"]) == (3, None)
     assert missed.record["sentences"][0].startswith("None of them meets the limits: 8 comes nearest (")
+
+
+def test_a_size_that_nobody_has_is_marked_and_never_the_knee(run: Run) -> None:
+    """Three RTX 4090 on their share of a machine of four train fewer samples a second than two: nobody has them."""
+    asked = ("scale", "-m", "resnet50", "-e", "90", "--gpus", "RTX 4090:8", "--where", "vast")
+    record = run(*asked, "-o", "json").record
+    rows = {row["num_gpus"]: row for row in record["rows"]}
+    missing = {size for size, row in rows.items() if row["machine"] is None}
+    assert missing == {3, 6, 7} == {size for size, row in rows.items() if row["hypothetical"]}
+    had = [row for row in record["rows"] if row["machine"] is not None]
+    for before, row in pairwise(had):
+        gained = row["samples_per_s"]["p50"] - before["samples_per_s"]["p50"]
+        further = row["num_gpus"] - before["num_gpus"]
+        assert row["added"] == pytest.approx(gained / had[0]["samples_per_s"]["p50"] / further)
+    beyond = [row["num_gpus"] for row in had[1:] if row["added"] < 0.5]
+    assert record["knee"] == max(row["num_gpus"] for row in had if row["num_gpus"] < beyond[0])
+    lines = run(*asked).out.splitlines()
+    assert [line.split()[0] for line in lines[-8:]] == ["1", "2", "*3", "4", "5", "*6", "*7", "8"]
+    assert any(line.startswith("*: nobody has a machine of that size") for line in lines)
 
 
 def test_a_share_is_one_of_a_host_that_runs_the_experiment_at_its_own_size(run: Run) -> None:

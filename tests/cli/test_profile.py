@@ -89,13 +89,39 @@ def test_a_model_of_ones_own_is_trained(run: Run, python: str) -> None:
     assert run(*ASK).code == 0
 
 
-def test_a_damaged_profile_is_a_note_not_an_error(run: Run, python: str) -> None:
+def test_a_damaged_profile_is_a_warning_not_an_error(run: Run, python: str) -> None:
     run("profile", "--quick", "--python", python)
     path = Path(run("profile", "show", "-o", "json").record["path"])
     path.write_text("{")
     answer = run(*ASK)
     assert answer.code == 0
-    assert any("is not a profile: it is not JSON" in line for line in answer.record["assumptions"])
+    assert any("is not a profile: it is not JSON" in line for line in answer.record["warnings"])
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("estimate",), ("scale", "--gpus", "A100:1"), ("breakeven", "--buy", "RTX 4090"), ("explain",),
+        ("sweep", "--repeat", "2"), ("gpus", "--for"),
+    ],
+)  # fmt: skip
+def test_every_command_that_plans_tells_of_a_damaged_profile(run: Run, python: str, command: tuple[str, ...]) -> None:
+    run("profile", "--quick", "--python", python)
+    path = Path(run("profile", "show", "-o", "json").record["path"])
+    path.write_text("{")
+    asked = (*command, *(("resnet50",) if command[0] == "gpus" else ("-m", "resnet50", "-e", "1")))
+    warning = run(*asked, "-o", "json").record["warnings"][0]
+    assert "is not a profile: it is not JSON" in warning
+    assert warning.endswith("it is left out (gpuplanner profile)")
+    assert "Warning: " in run(*asked).out
+
+
+@pytest.mark.parametrize("command", ["estimate", "breakeven", "explain", "sweep"])
+def test_every_command_that_plans_tells_of_measurements_above_the_peak(run: Run, command: str) -> None:
+    asked = (command, "-m", "resnet18", "-d", "cifar10", "-e", "1", "--measured", "RTX 3090=5000000")
+    peak, images = run(*asked, "-o", "json").record["warnings"][:2]
+    assert "of what the arithmetic of its 1 GPU allows" in peak
+    assert images.startswith("the images of cifar10 are 32 x 32, enlarged to 224 x 224 here")
 
 
 def test_a_profile_of_another_machine_is_not_used(run: Run, python: str) -> None:
@@ -105,7 +131,7 @@ def test_a_profile_of_another_machine_is_not_used(run: Run, python: str) -> None
     path.write_text(json.dumps({**document, "machine": {**document["machine"], "cpu": "another"}}))
     answer = run(*ASK).record
     assert here(answer)["evidence"] != "measured_here"
-    assert any("made on another machine" in line for line in answer["assumptions"])
+    assert any("made on another machine" in line for line in answer["warnings"])
 
 
 def test_a_profile_that_was_stopped_before_anything_was_measured_is_called_empty(run: Run, python: str) -> None:

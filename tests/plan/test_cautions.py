@@ -8,7 +8,7 @@ import pytest
 
 from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.hardware.accelerator import GIB
-from planner.plan.cautions import cautions
+from planner.plan.cautions import cautions, cautions_of
 from planner.plan.plan import Estimate
 
 RESNET = resolve_experiment(ExperimentRequest("resnet50", epochs=90))
@@ -84,10 +84,10 @@ def test_nodes_that_wait_for_their_network_are_named() -> None:
 
 def test_accumulation_and_whole_volumes_are_said_of_the_experiment() -> None:
     accumulated = RESNET._replace(grad_accum_steps=40)
-    (sentence,) = cautions(accumulated, [], None)
+    (sentence,) = cautions_of(accumulated)
     assert "40 times as long" in sentence
     volumes = RESNET._replace(workload=RESNET.workload._replace(task="volume segmentation"))
-    (sentence,) = cautions(volumes, [], None)
+    (sentence,) = cautions_of(volumes)
     assert "validation" in sentence
 
 
@@ -101,19 +101,19 @@ def test_accumulation_and_whole_volumes_are_said_of_the_experiment() -> None:
 )
 def test_small_images_on_a_model_of_large_ones_are_said_with_the_flag(model: str, data: str, advice: str) -> None:
     enlarged = resolve_experiment(ExperimentRequest(model, dataset=data, epochs=1))
-    (sentence,) = cautions(enlarged, [], None)
+    (sentence,) = cautions_of(enlarged)
     assert sentence.endswith(advice)
     asked = resolve_experiment(ExperimentRequest(model, dataset=data, epochs=1, image_size=224))
-    assert list(cautions(asked, [], None)) == []
+    assert list(cautions_of(asked)) == []
 
 
 def test_images_of_the_models_size_are_not_spoken_of() -> None:
     own = resolve_experiment(ExperimentRequest("resnet18-cifar", dataset="cifar10", epochs=1))
-    assert list(cautions(own, [], None)) == []
+    assert list(cautions_of(own)) == []
 
 
 def _of(model: str, **said: Any) -> list[str]:
-    return list(cautions(resolve_experiment(ExperimentRequest(model, **said)), (), None))
+    return list(cautions_of(resolve_experiment(ExperimentRequest(model, **said))))
 
 
 def test_instructions_that_are_shorter_than_their_sequence_are_said_to_be() -> None:

@@ -14,7 +14,7 @@ from planner.plan import gantt
 from planner.plan.sentence import machine_words
 from planner.plan.sweep import SweepPlan, Track
 from planner.plan.swept import Swept
-from planner.plan.words import BUY_WORDS
+from planner.plan.words import bound_mark, had_word
 from planner.tui.clock import moment
 from planner.tui.drawing import fitted
 from planner.tui.theme import Palette
@@ -89,11 +89,11 @@ def gantt_text(swept: Swept, palette: Palette, width: int, height: int) -> Text:
 def _purchase(track: Track, palette: Palette) -> Text:
     candidate = track.machine.candidate
     bought = candidate.purchase(track.machine.offer)
-    line = Text(f"{BUY_WORDS.get(bought, bought):<5}", style=palette.faint)
+    line = Text(f"{had_word(bought, hypothetical=candidate.hypothetical):<5}", style=palette.faint)
     if not track.used:
         return line.append("not used", style=palette.faint)
-    least, unknown = "≤" if track.at_most else "", "" if track.cost_known else "?"
-    return line.append(f"{least}{_exact(track.cost_usd)}{unknown}", style=palette.dim)
+    unknown = "" if track.cost_known else "?"
+    return line.append(f"{bound_mark(track)}{_exact(track.cost_usd)}{unknown}", style=palette.dim)
 
 
 def _exact(usd: float) -> str:
@@ -103,7 +103,9 @@ def _exact(usd: float) -> str:
 
 def _sum(plan: SweepPlan, swept: Swept, palette: Palette) -> Text:
     paid = sum(part.usd or 0.0 for part in plan.credits)
-    line = Text("sum  ", style=palette.faint).append(_exact(plan.cost_usd.p50), style=f"bold {palette.strong}")
+    line = Text("sum  ", style=palette.faint).append(
+        bound_mark(plan) + _exact(plan.cost_usd.p50), style=f"bold {palette.strong}"
+    )
     if paid:
         line.append(f" after {_exact(-paid)} of credits", style=palette.dim)
     ends = moment(swept.started_at + timedelta(seconds=plan.makespan_s.p50), swept.started_at)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from planner.plan.sentence import PURCHASE_WORDS
+from planner.plan.words import purchase_words
 from planner.tui.clock import age, day
 from planner.tui.drawing import sparkline
 from planner.tui.offers import Line, flag_words
@@ -28,7 +28,7 @@ def offer_text(line: Line | None, changes: Sequence[Change], palette: Palette, w
         return Text("No offer contains these words.", style=palette.dim)
     offer, kind = line.offer, line.kind
     text = Text.assemble((f"{offer.price} USD/h", f"bold {palette.strong}"))
-    bought = PURCHASE_WORDS.get(offer.purchase, offer.purchase)
+    bought = purchase_words(offer.purchase, hypothetical=False)
     text.append(f" {bought}, {offer.zone or offer.region}", style=palette.text)
     facts = [f"{kind.vcpus:g} vCPUs" if kind.vcpus else "", f"{kind.memory_gib:g} GiB" if kind.memory_gib else ""]
     link = kind.link if kind.link != "none" else ""
