@@ -1,14 +1,11 @@
 """The answer: ranked estimates, what could not be ranked and why, and what was assumed."""
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from planner.experiment.experiment import Experiment
 from planner.throughput.estimate import StepParts
 from planner.units import Interval
-
-if TYPE_CHECKING:
-    from planner.plan.refit import Refit
 
 Place = Literal["laptop", "workstation", "cluster", "cloud"]
 PLACES: tuple[Place, ...] = ("laptop", "workstation", "cluster", "cloud")
@@ -140,7 +137,8 @@ class Plan(NamedTuple):
     """Estimates in rank order (as many as asked for), then the rows without a rank, each with its ``reason``.
 
     ``tier`` says which arrangement the experiment needs and why; ``nearest``, where nothing meets the limits, what
-    would. ``refits`` are the changes of the experiment among those: what lets it run where it is too large.
+    would. ``refits`` (each a ``planner.plan.refit.Refit``, whose rows stand above this module) are the changes of the
+    experiment among those: what lets it run where it is too large.
     """
 
     experiment: Experiment
@@ -156,4 +154,4 @@ class Plan(NamedTuple):
     warnings: tuple[str, ...]
     tier: str = ""
     nearest: tuple[str, ...] = ()
-    refits: "tuple[Refit, ...]" = ()
+    refits: tuple[Any, ...] = ()
