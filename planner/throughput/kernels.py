@@ -10,6 +10,7 @@ A workload is prepared once per precision, layout and batch size; then one devic
 import math
 from typing import NamedTuple
 
+from planner.throughput.adapters import adapter_operations, frozen
 from planner.throughput.calibration import Calibration, DeviceConstants, LayoutConstants
 from planner.throughput.device import CONV32, HALF, MATMUL32, VECTOR, DeviceRates
 from planner.throughput.precision import DevicePrecision
@@ -74,21 +75,13 @@ class StepWork(NamedTuple):
 
 
 class Variant(NamedTuple):
-    """What changes the operations themselves: the layout's constants, fusion by a compiler, frozen weights."""
+    """What changes the operations themselves: the layout's constants, fusion by a compiler, adapters of a rank beside
+    weights that are frozen."""
 
     layout: LayoutConstants
     fused_bytes_factor: float = 1.0
-    frozen_weights: bool = False
+    adapter_rank: int | None = None
     four_bit_weights: bool = False
-
-
-# An adapter beside a frozen product (Hu et al., 2021): dropout, two products, a scaling and a sum; four products and as
-# many small operations backward. Counted, not fitted.
-_ADAPTER_KERNELS = {"forward": 5.0, "backward": 8.0}
-# Weights in 4-bit NormalFloat with doubly quantised block scales take 0.516 bytes (Dettmers et al., 2023, "QLoRA");
-# each pass reads them and writes 2-byte copies for its products.
-FOUR_BIT_WEIGHT_BYTES = 0.516
-_DEQUANTISED_BYTES = FOUR_BIT_WEIGHT_BYTES + 2.0
 
 
 def prepare(
@@ -100,31 +93,40 @@ def prepare(
         "backward": ([], [0.0, 0.0]),
     }
     precision = precision_in(workload, precision)
-    for operation in operations_in(workload, precision):
-        kept = _share_with_frozen_weights(operation) if variant.frozen_weights else 1.0
-        if kept == 0.0:
-            continue
+    for operation in operations_run(workload, precision, variant):
         rows, totals = phases[operation.phase]
         totals[1] += operation.kernels
-        row = _row(operation, batch_size, kept, variant, calibration.device, precision)
+        row = _row(operation, batch_size, variant, calibration.device, precision)
         if row.flops_over_share > 0.0:
             rows.append(row)
         else:
             totals[0] += row.bytes_over_share
-    if variant.frozen_weights:
-        matrices = _frozen_matrices(workload)
-        for phase, (_, totals) in phases.items():
-            totals[1] += matrices * (_ADAPTER_KERNELS[phase] + variant.four_bit_weights)
-            totals[0] += workload.parameters * _DEQUANTISED_BYTES * variant.four_bit_weights
     forward, backward = (PhaseWork(tuple(rows), totals[0], totals[1]) for rows, totals in phases.values())
     return StepWork(forward, backward)
 
 
 def training_flops(workload: Workload, variant: Variant) -> float:
-    """FLOPs of one sample's step that are computed: frozen weights have no gradients."""
-    if not variant.frozen_weights:
+    """FLOPs of one sample's step that are computed: frozen weights have no gradients, their adapters have."""
+    if variant.adapter_rank is None:
         return workload.training_flops_per_sample
-    return sum(o.flops.per_sample * _share_with_frozen_weights(o) for o in workload.operations)
+    adapters = adapter_operations(workload, variant.adapter_rank, element_bytes=2, mixed=False, four_bit=False)
+    return frozen(workload).training_flops_per_sample + sum(operation.flops.per_sample for operation in adapters)
+
+
+def operations_run(workload: Workload, precision: DevicePrecision, variant: Variant) -> tuple[Operation, ...]:
+    """What runs in one micro step: the workload's operations, or those of a frozen one and its adapters."""
+    rank = variant.adapter_rank
+    if rank is None:
+        return operations_in(workload, precision)
+    mixed = precision.autocast and not precision.pure
+    adapters = adapter_operations(
+        workload,
+        rank,
+        element_bytes=2 if mixed or precision.pure else 4,
+        mixed=mixed,
+        four_bit=variant.four_bit_weights,
+    )
+    return (*operations_in(frozen(workload), precision), *adapters)
 
 
 def operations_in(workload: Workload, precision: DevicePrecision) -> tuple[Operation, ...]:
@@ -140,33 +142,20 @@ def _as_half(operation: Operation) -> Operation:
     return operation._replace(element_bytes=2, bytes=operation.bytes.scaled(0.5))
 
 
-def _frozen_matrices(workload: Workload) -> float:
-    """Matrices that get an adapter: one a matrix product of the forward pass."""
-    return sum(o.kernels for o in workload.operations if o.op_class == "mm" and o.phase == "forward")
-
-
-def _share_with_frozen_weights(operation: Operation) -> float:
-    """LoRA: frozen weights need no weight gradient; a matrix product's backward is half data, half weight gradient."""
-    if operation.op_class.endswith("_wg"):
-        return 0.0
-    return 0.5 if operation.op_class == "mm" and operation.phase == "backward" else 1.0
-
-
 def _row(
     operation: Operation,
     batch_size: float,
-    kept: float,
     variant: Variant,
     device: DeviceConstants,
     precision: DevicePrecision,
 ) -> ArithmeticRow:
     op_class, size = operation.op_class, 4 if operation.element_bytes >= 4 else 2
     efficiency = variant.layout.classes.get(op_class) or variant.layout.classes[_FALLBACK_CLASS]
-    moved = operation.bytes.at(batch_size) * kept / efficiency.bandwidth_share(size)
+    moved = operation.bytes.at(batch_size) / efficiency.bandwidth_share(size)
     if op_class not in GEMM:
         fused = variant.fused_bytes_factor if op_class in FUSABLE else 1.0
         return ArithmeticRow(VECTOR, 0.0, 0.0, moved * fused)
-    flops = operation.flops.at(batch_size) * kept
+    flops = operation.flops.at(batch_size)
     share = efficiency.compute * shape_factor(operation, variant.layout)
     if runs_winograd(op_class, size, precision):
         share *= math.exp(device.winograd_log_gain)
@@ -242,7 +231,7 @@ def operation_s(
     rates: DeviceRates,
 ) -> float:
     """Seconds of one operation alone on the device, its launches included."""
-    row = _row(operation, batch_size, 1.0, variant, calibration.device, precision)
+    row = _row(operation, batch_size, variant, calibration.device, precision)
     return max(_arithmetic_s(row, rates), row.bytes_over_share * rates.seconds_per_byte) + (
         operation.kernels * rates.launch_s
     )
@@ -273,16 +262,13 @@ def time_by_class(
     """Seconds on the device by operation class, slowest first; they add up to the two phases of :func:`prepare`."""
     sums: dict[str, list[float]] = {}
     precision = precision_in(workload, precision)
-    for operation in operations_in(workload, precision):
-        kept = _share_with_frozen_weights(operation) if variant.frozen_weights else 1.0
-        if kept == 0.0:
-            continue
-        row = _row(operation, batch_size, kept, variant, calibration.device, precision)
+    for operation in operations_run(workload, precision, variant):
+        row = _row(operation, batch_size, variant, calibration.device, precision)
         arithmetic = _arithmetic_s(row, rates)
         moving = row.bytes_over_share * rates.seconds_per_byte
         entry = sums.setdefault(operation.op_class, [0.0, 0.0, 0.0, 0.0])
-        entry[0] += operation.flops.at(batch_size) * kept
-        entry[1] += operation.bytes.at(batch_size) * kept
+        entry[0] += operation.flops.at(batch_size)
+        entry[1] += operation.bytes.at(batch_size)
         entry[2] += max(arithmetic, moving) + operation.kernels * rates.launch_s
         entry[3] += arithmetic if arithmetic > moving else 0.0
     table = [

@@ -42,6 +42,6 @@ def variant_of(experiment: Experiment, calibration: Calibration, framework: str 
     return Variant(
         layout=calibration.layouts["nhwc" if channels_last else "nchw"],
         fused_bytes_factor=level_constants(experiment, calibration, framework)["fused_bytes_factor"],
-        frozen_weights=experiment.lora_rank is not None,
+        adapter_rank=experiment.lora_rank,
         four_bit_weights=experiment.four_bit_weights,
     )

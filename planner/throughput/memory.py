@@ -6,9 +6,10 @@ while activations are freed, so the peak has as many of them as the trace saw th
 they are all there from the start where they stay between micro steps or in the buckets of several devices. ZeRO stages
 divide their part by the devices (Rajbhandari et al., 2020); checkpointing keeps a share of the saved activations
 (Chen et al., 2016); LoRA keeps frozen weights in 2 bytes, QLoRA in 4 bits, and both have gradients and state for their
-adapters only. A GPU of a split model has its share of all that belongs to parameters; tensor parallelism with sequence
-parallelism divides activations too (Korthikanti et al., 2022), a pipeline does not: its first stage holds those of as
-many micro batches as there are stages. Offload leaves 2-byte weights on the device, or two gathered blocks of them.
+adapters only; what only gradients of frozen weights need is not there, what comes between an adapter's two products is.
+A GPU of a split model has its share of all that belongs to parameters; tensor parallelism with sequence parallelism
+divides activations too (Korthikanti et al., 2022), a pipeline does not: its first stage holds those of as many micro
+batches as there are stages. Offload leaves 2-byte weights on the device, or two gathered blocks of them.
 torch.compile fuses the loss: of a vocabulary's width it stores the logits and their gradient only, in their own type
 (tools/check_compiled_memory.py); what else it fuses is not counted.
 """
@@ -17,12 +18,19 @@ from typing import NamedTuple
 
 from planner.experiment.experiment import Experiment
 from planner.hardware.machine import Machine
+from planner.throughput.adapters import (
+    FOUR_BIT_WEIGHT_BYTES,
+    four_bit_weights,
+    frozen,
+    unpacked_bytes,
+    with_low_rank,
+)
 from planner.throughput.calibration import Calibration
-from planner.throughput.kernels import FOUR_BIT_WEIGHT_BYTES
 from planner.throughput.offload import GRADIENT_BUFFER_BYTES
 from planner.throughput.optimizer import trainable_parameters, update_rule
 from planner.throughput.precision import DevicePrecision
-from planner.workloads.workload import Memory, Workload
+from planner.throughput.vocabulary import log_probability_bytes
+from planner.workloads.workload import Memory
 
 # A transformer block has about a dozen parameter tensors; ZeRO-3 holds two gathered blocks at a time.
 _TENSORS_PER_BLOCK = 12.0
@@ -120,23 +128,30 @@ def _weights_and_gradients(
     parameters, trainable = _parameters(experiment)
     copies = 2.0 * trainable if precision.autocast else 0.0  # autocast keeps those of weights with a gradient only
     masters = parameters * precision.weight_bytes
+    held = precision.wire_bytes * parameters
     if experiment.lora_rank is not None:
-        copies, masters = 0.0, parameters * _frozen_bytes(experiment, precision) + 4.0 * trainable
+        held = _frozen_bytes(experiment, precision)
+        copies, masters = held, held + 4.0 * trainable
     gradients = trainable * precision.weight_bytes
     if experiment.sharding_stage >= 2:
         gradients /= devices
     if experiment.sharding_stage >= 3:
         blocks = max(experiment.workload.parameter_tensors / _TENSORS_PER_BLOCK / experiment.pipeline_parallel, 1.0)
-        gathered = precision.wire_bytes * parameters * min(_GATHERED_BLOCKS / blocks, 1.0)
+        gathered = held * min(_GATHERED_BLOCKS / blocks, 1.0)
         masters, copies = masters / devices, gathered if experiment.offload == "all" else min(copies, gathered)
+    elif experiment.lora_rank is not None:
+        copies = 0.0
+    if experiment.four_bit_weights:
+        copies += unpacked_bytes(experiment.workload) / experiment.tensor_parallel
     return masters, copies, gradients
 
 
 def _frozen_bytes(experiment: Experiment, precision: DevicePrecision) -> float:
-    """Bytes of a weight that is not trained: 4 bits and their scales, or the arithmetic's own width."""
-    if experiment.four_bit_weights:
-        return FOUR_BIT_WEIGHT_BYTES
-    return 2.0 if precision.autocast or precision.pure else 4.0
+    """Bytes of one GPU's share of weights that are not trained: in the arithmetic's own width, or products' packed."""
+    workload, width = experiment.workload, 2.0 if precision.autocast or precision.pure else 4.0
+    packed = four_bit_weights(workload) if experiment.four_bit_weights else 0.0
+    shards = experiment.tensor_parallel * experiment.pipeline_parallel
+    return (packed * FOUR_BIT_WEIGHT_BYTES + (workload.parameters - packed) * width) / shards
 
 
 def _activations(experiment: Experiment, precision: DevicePrecision, calibration: Calibration) -> tuple[float, float]:
@@ -158,24 +173,19 @@ def _per_sample(experiment: Experiment, precision: DevicePrecision) -> tuple[flo
     """
     record = _record(experiment, precision)
     live, saved = record.live_bytes.per_sample, record.saved_bytes.per_sample
-    fp32 = _log_probability_bytes(experiment.workload)
+    fp32 = log_probability_bytes(experiment.workload)
     if not experiment.compiled or live > _SAME * (saved + 2.0 * fp32):
         return live, saved
     logits = fp32 / 2.0 if precision.autocast or precision.pure else fp32
     return live - 3.0 * fp32 + 2.0 * logits, saved - fp32 + logits
 
 
-def _log_probability_bytes(workload: Workload) -> float:
-    """Bytes of a sample's log-probabilities: what the one softmax in fp32 writes, which reads as much; else 0."""
-    rows = [row for row in workload.operations if row.op_class == "softmax" and row.phase == "forward"]
-    if len(rows) != 1 or rows[0].kernels != 1 or rows[0].element_bytes != 4:
-        return 0.0
-    return rows[0].bytes.per_sample / 2.0
-
-
 def _record(experiment: Experiment, precision: DevicePrecision) -> Memory:
-    workload = experiment.workload
-    return workload.memory_amp if precision.autocast or precision.pure else workload.memory_fp32
+    """The live set of the step, where weights are frozen without what their gradients alone need."""
+    two_bytes, rank = precision.autocast or precision.pure, experiment.lora_rank
+    workload = experiment.workload if rank is None else frozen(experiment.workload)
+    memory = workload.memory_amp if two_bytes else workload.memory_fp32
+    return memory if rank is None else with_low_rank(memory, experiment.workload, rank, 2 if two_bytes else 4)
 
 
 def _recorded(experiment: Experiment, precision: DevicePrecision) -> tuple[float, float]:

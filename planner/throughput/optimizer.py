@@ -3,10 +3,10 @@
 Counts follow from the update rules (weights w, gradient g, moments m and v, each read and written once per step).
 """
 
-import math
 from typing import NamedTuple
 
 from planner.experiment.experiment import Experiment, Optimizer
+from planner.throughput.adapters import adapter_parameters, adapter_tensors
 from planner.throughput.device import DeviceRates
 from planner.throughput.precision import DevicePrecision
 
@@ -44,15 +44,10 @@ def update_rule(optimizer: Optimizer, precision: DevicePrecision) -> UpdateRule:
 
 
 def trainable_parameters(experiment: Experiment) -> float:
-    """Parameters that get a gradient: all, the workload's own subset, or LoRA's adapters.
-
-    An adapter of rank r on a d x e matrix has r (d + e) parameters (Hu et al., 2021); for T matrices of P parameters in
-    all this is about 2 r sqrt(P T).
-    """
+    """Parameters that get a gradient: all, the workload's own subset, or LoRA's adapters."""
     workload = experiment.workload
     if experiment.lora_rank is not None:
-        body = workload.parameters - workload.embedding_parameters
-        return 2.0 * experiment.lora_rank * math.sqrt(body * workload.parameter_tensors)
+        return adapter_parameters(workload, experiment.lora_rank)
     return float(workload.trainable_parameters or workload.parameters)
 
 
@@ -71,7 +66,9 @@ def update_work(experiment: Experiment, precision: DevicePrecision, *, loop: boo
     """The work of one update; ``loop`` is a loop over tensors, as PyTorch ran it before 2.0."""
     rule = update_rule(experiment.optimizer, precision)
     per_tensor = rule.loop_kernels_per_tensor if loop else rule.kernels_per_tensor
+    workload = experiment.workload
+    tensors = workload.parameter_tensors if experiment.lora_rank is None else adapter_tensors(workload)
     return Update(
         traffic_bytes=trainable_parameters(experiment) * rule.traffic_bytes,
-        kernels=experiment.workload.parameter_tensors * per_tensor,
+        kernels=tensors * per_tensor,
     )

@@ -6,6 +6,7 @@ from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.hardware.presets import machine_from_spec
 from planner.throughput.levers import levers
 from planner.throughput.step import StepModel
+from planner.workloads.catalog import load_workload
 from planner.workloads.workload import Workload
 from tests.throughput.examples import A100, NVSWITCH, RTX3090, convolutional, experiment, machine
 from tests.throughput.test_model_parallel import transformer
@@ -59,7 +60,8 @@ def test_software_levels_are_offered_until_they_are_used() -> None:
 
 def test_four_bit_weights_are_a_lever_of_adapters_only() -> None:
     full = {lever.name for lever in levers(experiment(big(), optimizer="adamw"), machine(A100))}
-    adapted = {lever.name: lever for lever in levers(experiment(big(), lora_rank=8), machine(A100))}
+    llama = load_workload("llama-3.2-1b")
+    adapted = {lever.name: lever for lever in levers(experiment(llama, lora_rank=8), machine(A100))}
     assert "4-bit weights" not in full
     assert adapted["4-bit weights"].memory_factor is not None
     assert adapted["4-bit weights"].memory_factor < 1.0
@@ -94,7 +96,8 @@ def test_a_large_transformer_may_be_split_over_the_fewest_gpus_that_hold_it() ->
 def test_no_lever_takes_a_library_that_the_machine_cannot_run() -> None:
     """bitsandbytes has no backend for Apple's GPUs: neither its optimizers nor its 4-bit weights."""
     apple = A100._replace(key="M3-Max-40c", stack="mps")
-    for asked in (experiment(big(), optimizer="adamw"), experiment(big(), lora_rank=8)):
+    llama = load_workload("llama-3.2-1b")
+    for asked in (experiment(big(), optimizer="adamw"), experiment(llama, lora_rank=8)):
         on_cuda, on_mps = ({lever.name for lever in levers(asked, machine(device))} for device in (A100, apple))
         assert on_cuda & {"8-bit optimizer", "4-bit weights"}
         assert not on_mps & {"8-bit optimizer", "4-bit weights"}

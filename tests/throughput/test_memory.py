@@ -15,6 +15,7 @@ from planner.throughput.calibration import load_calibration
 from planner.throughput.memory import available_bytes, memory_model
 from planner.throughput.precision import DevicePrecision, resolve_precision
 from planner.throughput.step import StepModel
+from planner.workloads.catalog import load_workload
 from planner.workloads.workload import Linear, Memory
 from tests.throughput.examples import A100, CPU, RTX3090, convolutional, experiment, machine
 
@@ -138,10 +139,22 @@ def test_accumulation_by_the_rule_leaves_room_for_the_gradients_it_keeps() -> No
     assert step.memory_required_bytes == pytest.approx(kept.required_bytes(step.batch_size_per_gpu))
 
 
-def test_four_bit_weights_save_three_quarters_of_what_frozen_weights_take() -> None:
-    adapted = experiment(lora_rank=8)
-    saved = required(adapted) - required(adapted._replace(four_bit_weights=True))
-    assert saved == pytest.approx(25e6 * (2.0 - 0.516))
+def test_four_bit_weights_save_three_quarters_of_what_products_take() -> None:
+    """Llama 2's 7 B: all but the embedding and the output layer of 131 M each; the widest unpacks 4,096 x 11,008."""
+    adapted = experiment(load_workload("llama-2-7b"), lora_rank=8)
+    saved = required(adapted, 1) - required(adapted._replace(four_bit_weights=True), 1)
+    packed = 6_738_415_616 - 2 * 131_072_000
+    assert saved == pytest.approx(packed * (2.0 - 0.516) - 2.0 * 4096 * 11008, rel=0.01)
+
+
+def test_sharded_frozen_weights_are_gathered_block_by_block() -> None:
+    """Two blocks of about 60 of Llama 2's 70 B, whether they are trained or not."""
+    shared = experiment(load_workload("llama-2-70b"), lora_rank=8, zero_stage=3)
+    two, many = required(shared, 1, devices=2), required(shared, 1, devices=1 << 20)
+    frozen_bytes = 2.0 * shared.workload.parameters
+    assert two - many == pytest.approx(frozen_bytes / 2, rel=0.02)
+    gathered = dict(memory_model(shared, precision_of(shared), 1 << 20, CALIBRATION).parts)["weights"]
+    assert gathered == pytest.approx(frozen_bytes * 2 / (shared.workload.parameter_tensors / 12), rel=0.05)
 
 
 def test_compiled_gpt2_is_as_large_as_where_it_was_trained() -> None:
