@@ -30,6 +30,10 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F  # noqa: N812  (torch's own convention)
 
+# The one module outside this folder that it needs: tracing meets the same libraries in the same interpreter.
+sys.path.append(str(Path(__file__).resolve().parents[2] / "workloads" / "user_trace"))
+from torchvision_operators import imported
+
 WARM_UP_STEPS = 2
 LARGEST_BATCH = 4096
 DEFAULT_IMAGE = 224
@@ -101,15 +105,13 @@ def find_model(name: str, image_size: int | None, seq_length: int | None, inputs
 
 
 def _vision_module(library: str, name: str) -> torch.nn.Module | None:
+    if library not in ("timm", "torchvision"):
+        return None
     with contextlib.suppress(ImportError):
+        module = imported(library)
         if library == "timm":
-            import timm
-
-            return timm.create_model(name) if name in timm.list_models() else None
-        if library == "torchvision":
-            import torchvision
-
-            return torchvision.models.get_model(name) if name in torchvision.models.list_models() else None
+            return module.create_model(name) if name in module.list_models() else None
+        return module.models.get_model(name) if name in module.models.list_models() else None
     return None
 
 

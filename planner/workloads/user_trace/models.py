@@ -18,6 +18,7 @@ from torch import nn
 
 from .devices import on_device
 from .errors import CannotTraceError, sentence
+from .torchvision_operators import imported
 
 LIBRARIES = ("timm", "torchvision")
 
@@ -80,7 +81,7 @@ def _file_module(path: Path) -> ModuleType:
 def _library_maker(library: str, name: str) -> Callable[..., Any]:
     """What makes the untrained model that timm or torchvision has under this name."""
     try:
-        module = importlib.import_module(library)
+        module = imported(library)
     except Exception as error:
         raise CannotTraceError(
             "import", f"{library} cannot be imported beside this torch: {sentence(error)}"
@@ -103,7 +104,7 @@ def library_input(target: str) -> tuple[int, ...] | None:
     """The image shape that timm trains ``timm/NAME`` on; None for everything else."""
     if not target.startswith("timm/"):
         return None
-    config = importlib.import_module("timm").get_pretrained_cfg(target.partition("/")[2])
+    config = imported("timm").get_pretrained_cfg(target.partition("/")[2])
     return tuple(config.input_size) if config is not None else None
 
 
