@@ -110,28 +110,54 @@ def after_credit(total: int, credit_usd: float) -> int:
     return max(0, total - cents(credit_usd)) if credit_usd else total
 
 
-def cost_interval(
-    charges: Sequence[Charge], seconds: Interval, price_spread: float = 0.0, credit_usd: float = 0.0
-) -> Interval:
+class Bill(NamedTuple):
+    """A bill for a time: ``cents`` by its steps, ``bounded_cents`` those of them that stand for prices nobody knows.
+
+    ``usd_once`` and ``usd_per_s`` are how it moves with the time, as if billed by the second, an unknown charge as
+    nothing.
+    """
+
+    cents: int
+    bounded_cents: int
+    usd_once: float
+    usd_per_s: float
+
+    def and_hours(self, usd_per_hour: float, hours: float) -> "Bill":
+        """With so many billed hours at a price on top."""
+        return Bill(
+            self.cents + cents(usd_per_hour * hours),
+            self.bounded_cents,
+            self.usd_once,
+            self.usd_per_s + usd_per_hour / SECONDS_PER_HOUR,
+        )
+
+
+def billed(charges: Sequence[Charge], seconds: float) -> Bill:
+    """The bill for a machine that is kept for ``seconds``."""
+    return Bill(
+        total_cents(charges, seconds),
+        bounded_cents(charges, seconds),
+        sum(charge.usd_once or 0.0 for charge in charges),
+        sum(charge.usd_per_hour or 0.0 for charge in charges) / SECONDS_PER_HOUR,
+    )
+
+
+def cost_interval(at_p50: Bill, seconds: Interval, price_spread: float = 0.0, credit_usd: float = 0.0) -> Interval:
     """P50 is the bill's total; the ends follow the time's and, in quadrature, the price's own spread (in ln). What is
     taken at the dearest rate known may cost nothing, which the P10 is without.
 
     The ends are not rounded to billing steps: how a started hour is billed is part of what is not known beforehand.
     """
-    total = total_cents(charges, seconds.p50)
-    middle = total / 100
-    once = per_second = 0.0  # as if billed by the second, an unknown charge as nothing: how the bill moves with time
-    for charge in charges:
-        once += charge.usd_once or 0.0
-        per_second += (charge.usd_per_hour or 0.0) / SECONDS_PER_HOUR
-    low, at_p50, high = (once + per_second * end for end in seconds)
-    least = most = middle
-    if at_p50 > 0:
-        least *= math.exp(-math.hypot(math.log(at_p50 / low), price_spread))
-        most *= math.exp(math.hypot(math.log(high / at_p50), price_spread))
-    least = max(0.0, least - bounded_cents(charges, seconds.p50) / 100)
+    least = most = middle = at_p50.cents / 100
+    by_second = at_p50.usd_once + at_p50.usd_per_s * seconds.p50
+    if by_second > 0:
+        low = at_p50.usd_once + at_p50.usd_per_s * seconds.p10
+        high = at_p50.usd_once + at_p50.usd_per_s * seconds.p90
+        least *= math.exp(-math.hypot(math.log(by_second / low), price_spread))
+        most *= math.exp(math.hypot(math.log(high / by_second), price_spread))
+    least = max(0.0, least - at_p50.bounded_cents / 100)
     if credit_usd:
-        paid = after_credit(total, credit_usd) / 100
+        paid = after_credit(at_p50.cents, credit_usd) / 100
         return Interval(max(0.0, least - credit_usd), paid, max(0.0, most - credit_usd))
     return Interval(least, middle, most)
 

@@ -12,7 +12,9 @@ from typing import Literal, NamedTuple
 from planner.experiment.experiment import Experiment
 from planner.plan.candidates import Candidate
 from planner.plan.cost import (
+    Bill,
     after_credit,
+    billed,
     bounded_cents,
     cents,
     cost_interval,
@@ -63,10 +65,22 @@ class Run(NamedTuple):
     problem: str
 
 
+class Kept(NamedTuple):
+    """A run's time, the time its machine is kept, and the bill for that without the price of the offer's hours."""
+
+    time_s: Interval
+    seconds: Interval
+    billed_hours: float
+    bill: Bill
+
+
 class Setting:
     """A candidate with its step and timeline; remembers the run, which offers of one region share."""
 
-    __slots__ = ("_by_rate", "_by_region", "_fixed_s", "_times", "_work_s", "candidate", "step", "timeline")
+    __slots__ = (
+        *("_by_rate", "_by_region", "_fixed_s", "_kept", "_times", "_work_s"),
+        *("candidate", "step", "timeline"),
+    )
 
     def __init__(self, candidate: Candidate, step: StepEstimate, line: Timeline) -> None:
         self.candidate = candidate
@@ -76,6 +90,7 @@ class Setting:
         self._by_region: dict[str | None, Run] = {}
         self._by_rate: dict[Interval, Run] = {}
         self._times: dict[Interval, Interval] = {}
+        self._kept: dict[str | None, Kept] = {}
 
     def run(self, offer: Offer | None) -> Run:
         """The run under the offer: a spot machine's interruptions depend on its region, the others have none."""
@@ -98,11 +113,27 @@ class Setting:
         return self._times[rate]
 
     def cost_usd(self, offer: Offer | None, today: date) -> Interval:
-        """What the run is billed under the offer, ends included."""
+        """What the run is billed under the offer, ends included; offers differ in the price of their hours alone."""
+        kept, credit_usd = self.kept(offer), self.candidate.tariff.credit_usd
+        if offer is None:
+            return cost_interval(kept.bill, kept.seconds, 0.0, credit_usd)
+        hourly = offer.usd_per_hour * self.candidate.machine.num_nodes
+        bill = kept.bill.and_hours(hourly, kept.billed_hours)
+        return cost_interval(bill, kept.seconds, price_age(offer, today).spread, credit_usd)
+
+    def kept(self, offer: Offer | None) -> Kept:
+        """How long the machine is kept for the run, which offers of one region share."""
+        region = offer.region if offer is not None and offer.purchase == "spot" else None
+        known = self._kept.get(region)
+        if known is None:
+            known = self._kept[region] = self._keep(self.time_s(offer))
+        return known
+
+    def _keep(self, time_s: Interval) -> Kept:
         tariff = self.candidate.tariff
-        spread = price_age(offer, today).spread if offer is not None else 0.0
-        kept_s = self.time_s(offer).shifted(tariff.idle_s)
-        return cost_interval(self.candidate.charges(offer), kept_s, spread, tariff.credit_usd)
+        seconds = time_s.shifted(tariff.idle_s)
+        hours = tariff.billing.billed_hours(seconds.p50) if tariff.billing else seconds.p50 / SECONDS_PER_HOUR
+        return Kept(time_s, seconds, hours, billed(tariff.charges, seconds.p50))
 
     def _run(self, rate: Interval) -> Run:
         free_tier, tariff = self.candidate.free_tier, self.candidate.tariff
@@ -203,6 +234,8 @@ def _add_offers(setting: Setting, limits: Limits, now: datetime, rows: list[Row]
     """A row or a refusal for each of the offers. What is done here is done thousands of times."""
     candidate = setting.candidate
     num_nodes, limited = candidate.machine.num_nodes, limits.given
+    longest_s = (limits.deadline - now).total_seconds() if limits.deadline is not None else None
+    today = now.date()
     credit_usd, credit_value = candidate.tariff.credit_usd, candidate.tariff.credit_value
     unpriced = candidate.usd_per_hour(None) is None
     for offer in candidate.offers:
@@ -213,7 +246,7 @@ def _add_offers(setting: Setting, limits: Limits, now: datetime, rows: list[Row]
         total = run.extra_cents
         if offer is not None:
             total += cents(offer.usd_per_hour * num_nodes * run.billed_hours)
-        p_meets = _p_meets(setting, offer, limits, now) if limited else None
+        p_meets = _p_meets(setting, offer, longest_s, limits.budget_usd, today) if limited else None
         if credit_usd:
             paid = after_credit(total, credit_usd)
             weighed_usd = (paid + (total - paid) * credit_value) / 100
@@ -223,11 +256,12 @@ def _add_offers(setting: Setting, limits: Limits, now: datetime, rows: list[Row]
         rows.append(Row(setting, offer, run.p50_s, cost_usd, p_meets, cost_usd))
 
 
-def _p_meets(setting: Setting, offer: Offer | None, limits: Limits, now: datetime) -> float | None:
-    longest_s = (limits.deadline - now).total_seconds() if limits.deadline is not None else None
-    asked = limits.budget_usd is not None and setting.candidate.usd_per_hour(offer) is not None
-    cost_usd = setting.cost_usd(offer, now.date()) if asked else None
-    return p_both(setting.time_s(offer), longest_s, cost_usd, limits.budget_usd)
+def _p_meets(
+    setting: Setting, offer: Offer | None, longest_s: float | None, budget_usd: float | None, today: date
+) -> float | None:
+    priced = budget_usd is not None and (offer is not None or setting.candidate.usd_per_hour(None) is not None)
+    cost_usd = setting.cost_usd(offer, today) if priced else None
+    return p_both(setting.kept(offer).time_s, longest_s, cost_usd, budget_usd)
 
 
 def _order(limits: Limits) -> Callable[[Row], float | tuple[float, ...]]:

@@ -13,6 +13,7 @@ from planner.plan.cost import (
     PriceAge,
     after_credit,
     bill,
+    billed,
     cents,
     cost_interval,
     price_age,
@@ -43,7 +44,7 @@ def test_the_total_is_the_sum_of_the_rounded_lines(charges: list[Charge], second
 
 @given(charges_strategy, st.floats(1, 1e7), st.floats(1.01, 3), st.floats(0, 1))
 def test_cost_follows_time(charges: list[Charge], seconds: float, factor: float, spread: float) -> None:
-    cost = cost_interval(charges, Interval(seconds / factor, seconds, seconds * factor), spread)
+    cost = cost_interval(billed(charges, seconds), Interval(seconds / factor, seconds, seconds * factor), spread)
     assert cost.p10 <= cost.p50 <= cost.p90
     assert cost.p50 == total_usd(charges, seconds)
 
@@ -60,7 +61,7 @@ def test_a_credit_pays_for_what_it_can(charges: list[Charge], seconds: float, cr
     paid = total_usd(charges, seconds, credit_usd)
     assert paid == round(sum(line.usd or 0.0 for line in lines), 2)
     assert 0 <= paid <= total_usd(charges, seconds)
-    cost = cost_interval(charges, Interval(seconds, seconds, seconds * 2), 0.0, credit_usd)
+    cost = cost_interval(billed(charges, seconds), Interval(seconds, seconds, seconds * 2), 0.0, credit_usd)
     assert cost.p50 == paid
 
 
