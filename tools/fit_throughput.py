@@ -132,8 +132,12 @@ def _print_variances(
 
 
 def _intervals(prior: dict[str, Any], evaluation: Evaluation) -> dict[str, Any]:
-    doubts = {**prior["doubts"], "several_devices": evaluation.several_devices}
-    return {**evaluation.intervals, "doubts": doubts}
+    doubts = {
+        **prior["doubts"],
+        "several_devices": evaluation.several_devices,
+        "architecture_unmeasured": evaluation.unseen_architecture,
+    }
+    return {**evaluation.intervals, "doubts": doubts, "architectures": evaluation.architectures}
 
 
 def _network_lines(networks: dict[str, dict[str, Any]]) -> str:

@@ -31,6 +31,7 @@ def cautions(experiment: Experiment, estimates: Iterable[Estimate], recommended:
     for flag, sentence in (
         ("memory_tight", _tight),
         ("host_bound", _host_bound),
+        ("architecture_unmeasured", _architecture_unmeasured),
         ("input_unknown", _input_unknown),
         ("network_unknown", _network_unknown),
         ("host_memory_unknown", _host_memory_unknown),
@@ -71,6 +72,13 @@ def _host_bound(rows: Sequence[Estimate]) -> str:
     return (
         f"{_names(rows)} waits for its CPU to launch work: a larger batch, --compile or a CPU of higher clock helps, "
         "a faster GPU does not"
+    )
+
+
+def _architecture_unmeasured(rows: Sequence[Estimate]) -> str:
+    return (
+        f"nothing was measured on the architecture of {_names(rows)}: its time is one of specifications and of other "
+        "architectures' constants, and its interval wider for that"
     )
 
 

@@ -30,6 +30,9 @@ GENERAL_KINDS = ("software", "software_architecture", "architecture", "architect
 NETWORK_KINDS = ("network", "workload", "workload_precision", "workload_architecture", "workload_accelerator")
 EFFECT_KINDS = (*GENERAL_KINDS, *NETWORK_KINDS)
 
+# Architectures whose measurements taught the constants, and with them every lineage.
+ANY_LINEAGE = ""
+
 # Releases of one framework describe a network alike: its own effects are shared between old and new ones.
 OLD = "-old"
 
@@ -71,6 +74,11 @@ def subject_of(workload: str, lineage: str, width: str, accelerator: Accelerator
         workload_architecture=f"{described}|{group}",
         workload_accelerator=f"{described}|{width}|{accelerator.key}",
     )
+
+
+def architecture_name(accelerator: Accelerator) -> str:
+    """Vendor and architecture: 'NVIDIA Turing', 'AMD CDNA 3'."""
+    return f"{accelerator.vendor} {accelerator.architecture}"
 
 
 class Reference(NamedTuple):
@@ -155,6 +163,19 @@ class Knowledge(NamedTuple):
         _, calibration, references, weights, complete, host = self.here
         deviations = None if self.deviations is None else self.deviations._replace(itself=True)
         return Knowledge(calibration, host, references, weights, profiled=complete, deviations=deviations)
+
+    def knows_architecture(self, subject: Subject, accelerator: Accelerator) -> bool:
+        """Whether somebody measured the accelerator's architecture: in any software for the fit, in this one, or here.
+
+        A CPU's doubts are its own.
+        """
+        if accelerator.kind == "cpu" or self.profiled:
+            return True
+        known = self.calibration.intervals["architectures"]
+        named = (*known[ANY_LINEAGE], *known.get(subject.lineage, ()))
+        return architecture_name(accelerator) in named or any(
+            reference.subject.architecture == subject.architecture for reference in self.references
+        )
 
     def correction(self, subject: Subject, flags: Sequence[str] = ()) -> Correction:
         """The offset and the interval for ``subject``; flags that say what is not known widen it."""

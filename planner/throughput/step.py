@@ -13,7 +13,7 @@ from planner.throughput.batch import BatchPlan, check_batch_request, fit_by_accu
 from planner.throughput.collectives import NO_COMMUNICATION, Communication, communicate, exchange, model_parallel
 from planner.throughput.device import DeviceRates, device_rates, share_of_device, with_slower_products
 from planner.throughput.estimate import Scope, StepEstimate
-from planner.throughput.evidence import Correction, Knowledge, shipped_knowledge, subject_of
+from planner.throughput.evidence import Correction, Knowledge, Subject, shipped_knowledge, subject_of
 from planner.throughput.input_pipeline import input_rate
 from planner.throughput.kernels import ClassTime, StepWork, prepare, time_by_class, training_flops
 from planner.throughput.lineage import MODEL_PARALLEL, ONE_PROCESS, level_constants, lineage_of, variant_of
@@ -271,6 +271,8 @@ class StepModel:
         flags = flags_of(machine, precision, time, plan, link, loading, required, available)
         if self.knowledge.profiled:
             flags = _without(flags, "cpu_unmeasured")
+        if not self.knowledge.knows_architecture(self._subject(machine.accelerator, precision), machine.accelerator):
+            flags = (*flags, "architecture_unmeasured")
         doubts = (*flags, "several_devices") if devices > 1 else flags
         if offloaded:  # the host decides, and nobody has held the rule against measurements
             doubts = (*doubts, "host_bound")
@@ -341,9 +343,12 @@ class StepModel:
         # CPUs of one family differ in cores, and so in rates, but share their key and with it what was measured.
         key = (accelerator.key, precision.width, flags)
         if key not in self._corrections:
-            subject = subject_of(self.experiment.workload.name, self.lineage, precision.width, accelerator)
-            self._corrections[key] = self.knowledge.correction(subject, flags)
+            self._corrections[key] = self.knowledge.correction(self._subject(accelerator, precision), flags)
         return self._corrections[key]
+
+    def _subject(self, accelerator: Accelerator, precision: DevicePrecision) -> Subject:
+        """What an estimate there is about."""
+        return subject_of(self.experiment.workload.name, self.lineage, precision.width, accelerator)
 
 
 def share_with_gradients(workload: Workload) -> float:

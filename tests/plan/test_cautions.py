@@ -38,6 +38,7 @@ def test_nothing_is_said_of_an_ordinary_row() -> None:
         ("host_bound", "a faster GPU does not"),
         ("input_unknown", "the loader sets the pace"),
         ("network_unknown", "a slow one is assumed"),
+        ("architecture_unmeasured", "nothing was measured on the architecture of"),
     ],
 )
 def test_a_flag_of_the_recommended_row_becomes_a_sentence(flag: str, words: str) -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.hardware.catalog import accelerator
 from planner.throughput.evidence import Knowledge, Reference, shipped_knowledge, solve_symmetric, subject_of
 from tests.throughput.examples import A100, CPU, RTX3090, V100
 
@@ -79,3 +80,29 @@ def test_the_solver_solves(values: list[float], ridge: float) -> None:
     solution = solve_symmetric(matrix, values)
     for row, wanted in zip(matrix, values, strict=True):
         assert sum(a * x for a, x in zip(row, solution, strict=True)) == pytest.approx(wanted, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("key", "lineage", "known"),
+    [
+        ("RTX3090", "pytorch", True),
+        ("K80", "pytorch", False),
+        ("GTX980", "pytorch", False),
+        ("RTX5090", "pytorch", False),
+        ("MI300X", "pytorch", False),  # an AMD card of 2019 is measured, which is no CDNA 3
+        ("TPUv4", "jax", False),
+        ("B200", "nemo-tuned", True),  # whole jobs of NeMo ran on Blackwell, nothing else did
+        ("B200", "pytorch", False),
+    ],
+)
+def test_an_architecture_is_known_where_somebody_measured_it(key: str, lineage: str, known: bool) -> None:
+    device = accelerator(key)
+    subject = subject_of("resnet50", lineage, "half", device)
+    assert shipped_knowledge().knows_architecture(subject, device) is known
+
+
+def test_a_measurement_of_ones_own_makes_its_architecture_known() -> None:
+    own, sibling = accelerator("RTX5090"), accelerator("RTX5080")
+    taught = shipped_knowledge().with_references([Reference(subject_of("vgg16", "pytorch", "half", own), 0.1)])
+    assert taught.knows_architecture(subject_of("resnet50", "pytorch", "half", sibling), sibling)
+    assert shipped_knowledge().knows_architecture(subject_of("resnet50", "pytorch", "fp32", CPU), CPU)

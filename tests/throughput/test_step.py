@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -23,6 +24,7 @@ from planner.throughput.input_pipeline import decode_rate_per_vcpu, with_decode_
 from planner.throughput.kernels import Variant, prepare
 from planner.throughput.precision import resolve_precision
 from planner.throughput.sensitivity import sensitivity
+from planner.throughput.spread import edges
 from planner.throughput.step import StepModel, share_with_gradients, soft_maximum
 from planner.workloads.catalog import load_workload
 from planner.workloads.workload import Linear, Operation
@@ -319,6 +321,18 @@ def test_other_vendors_and_cpus_are_flagged_and_wide() -> None:
     assert unmeasured.step_time_s is not None
     width = [found.p90 / found.p10 for found in (measured.step_time_s, unmeasured.step_time_s)]
     assert width[1] > 1.5 * width[0]
+
+
+def test_an_architecture_that_nobody_measured_is_flagged_and_doubted() -> None:
+    """As an independent doubt: the squares of both add up."""
+    kepler = V100._replace(key="K80", architecture="Kepler", compute_capability=(3, 7), fp16_flops_per_s=None)
+    found = estimate_step(experiment(precision="fp32"), machine(kepler))
+    known = edges(CALIBRATION.intervals, found.evidence, "pytorch")
+    doubt = CALIBRATION.intervals["doubts"]["architecture_unmeasured"][1]
+    assert "architecture_unmeasured" in found.flags
+    assert "architecture_unmeasured" not in estimate_step(experiment(), machine(V100)).flags
+    assert found.step_time_s is not None
+    assert math.log(found.step_time_s.p90 / found.step_time_s.p50) == pytest.approx(math.hypot(known[1], doubt))
 
 
 def test_soft_maximum_is_at_least_both() -> None:

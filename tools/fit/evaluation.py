@@ -9,6 +9,12 @@ import numpy as np
 
 from planner.throughput.calibration import Calibration
 from planner.throughput.evidence import GENERAL_KINDS, NETWORK_KINDS
+from tools.fit.architectures import (
+    coverage_without,
+    doubt_of_architecture,
+    known_architectures,
+    without_architectures,
+)
 from tools.fit.constants import fit_constants, problem_of, residuals
 from tools.fit.coverage import Coverage, coverage, covered
 from tools.fit.effects import FittedEffects, HasEffects, fitted_effects, predict_offsets, solve_effects
@@ -41,6 +47,9 @@ class Evaluation(NamedTuple):
     coverage_by_kind: dict[str, dict[str, Coverage]]
     intervals: Table
     several_devices: list[float]
+    unseen_architecture: list[float]
+    coverage_without_architecture: dict[str, tuple[float, float]]
+    architectures: dict[str, list[str]]
 
 
 def evaluate(
@@ -64,6 +73,7 @@ def evaluate(
     perfect, scaling = _scaling(rows, calibration, prior)
     timm = np.array([o.groups["source"] == TIMM for o in observations])
     judged = np.array([_is_judged(o) for o in observations])
+    by_architecture = without_architectures(whole, judged)
     tables = {
         "Unseen model families (timm, RTX 3090, AMP training)": {
             layout.upper(): errors(by_family.general_offsets[timm & _where(observations, layout)])
@@ -74,6 +84,9 @@ def evaluate(
             observations, "source", by_die.all_offsets, judged
         ),
         "The same, by accelerator": _by(observations, "gpu", by_die.all_offsets, judged),
+        "Unseen architectures, left out whole, specifications and constants alone": {
+            name: errors(residuals) for name, residuals in by_architecture.items()
+        },
         "Five other networks measured on the accelerator in the same software": {
             "all": errors(by_die.calibrated[judged]),
             **_by(observations, "source", by_die.calibrated, judged & np.isfinite(by_die.calibrated)),
@@ -107,6 +120,11 @@ def evaluate(
         coverage_by_kind=_coverage_by_kind(left_out, inside),
         intervals=interval_table(left_out),
         several_devices=doubt_of(scaling),
+        unseen_architecture=doubt_of_architecture(by_architecture),
+        coverage_without_architecture=coverage_without(
+            whole, by_architecture, judged, left_out, prior["intervals"]["doubts"]
+        ),
+        architectures=known_architectures(observations, jobs),
     )
 
 

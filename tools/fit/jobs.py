@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from planner.errors import InputError
 from planner.throughput.backtest import experiment_of, predict
 from planner.throughput.calibration import Calibration
-from planner.throughput.evidence import EFFECT_KINDS, Knowledge, subject_of
+from planner.throughput.evidence import EFFECT_KINDS, Knowledge, architecture_name, subject_of
 from planner.throughput.kernels import kind_of
 from planner.throughput.lineage import lineage_of
 from planner.throughput.measurement import read_measurement
@@ -65,6 +65,8 @@ def _job(row: MeasuredRow, knowledge: Knowledge) -> Job | None:
             "source": row["source"],
             "model": row["model"],
             "gpu": accelerator.key,
+            "architecture": architecture_name(accelerator),
+            "lineage": lineage,
             "kind": kind_of(measurement.workload),
         },
         residual=math.log(measurement.samples_per_s / estimate.samples_per_s.p50),

@@ -35,7 +35,7 @@ def _tables(evaluation: Evaluation, observations: int) -> str:
     parts += ["", "**Sync times between nodes (Sia profiles, g4dn.12xlarge), left out by network: median factor**", ""]
     parts += ["| | steps | factor |", "|---|---|---|"]
     parts += [f"| {name} | {count} | {factor:.2f} |" for name, (count, factor) in evaluation.sync_factors.items()]
-    parts += ["", *_coverage(evaluation), "", *_intervals(evaluation.intervals), ""]
+    parts += ["", *_coverage(evaluation), "", *_architectures(evaluation), "", *_intervals(evaluation.intervals), ""]
     return "\n".join(parts)
 
 
@@ -58,6 +58,23 @@ def _coverage(evaluation: Evaluation) -> list[str]:
     for kind, by_tier in evaluation.coverage_by_kind.items():
         cells = [by_tier.get(tier) for tier in tiers]
         parts.append(_cells(kind, *("" if c is None else f"{100 * c.covered:.0f} ({c.rows:,})" for c in cells)))
+    return parts
+
+
+def _architectures(evaluation: Evaluation) -> list[str]:
+    """How many rows of architectures that were left out whole lie inside `specs_only`, and inside it with its doubt."""
+    parts = [
+        "**Coverage of `specs_only` on architectures left out whole: without and with the doubt of a new one**",
+        "",
+    ]
+    parts += _header("", "covered %", "with the doubt %")
+    for name, (without, doubted) in evaluation.coverage_without_architecture.items():
+        parts.append(_cells(name, f"{100 * without:.0f}", f"{100 * doubted:.0f}"))
+    low, high = evaluation.unseen_architecture
+    parts += [
+        "",
+        f"The doubt of an architecture that no row is of: time / P50 of {math.exp(-low):.2f} to {math.exp(high):.2f}.",
+    ]
     return parts
 
 
