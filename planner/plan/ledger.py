@@ -30,6 +30,8 @@ _EXPERIMENT_FIELDS = (
     "tuned",
     "zero_stage",
     "lora_rank",
+    "four_bit_weights",
+    "grad_checkpointing",
     "tensor_parallel",
     "pipeline_parallel",
     "offload",

@@ -13,7 +13,7 @@ from planner.plan.ledger import Entry
 from planner.throughput.backtest import experiment_of, reference_of
 from planner.throughput.evidence import Expectation, Reference, shipped_knowledge
 from planner.throughput.measured import workload_of
-from planner.throughput.measurement import Measurement
+from planner.throughput.measurement import Measurement, Method
 from planner.throughput.row_software import Software
 from planner.units import Interval
 
@@ -120,7 +120,7 @@ def _reference(entry: Entry, expected: Expectation) -> Reference | None:
     workload = workload_of(run)
     precision = next((name for name in get_args(Precision) if name == run.precision), None)
     optimizer = next((name for name in get_args(Optimizer) if name == run.optimizer), None)
-    if workload is None or precision is None or optimizer is None or experiment["lora_rank"] is not None:
+    if workload is None or precision is None or optimizer is None:
         return None
     try:
         machine = machine_from_spec(row.words, row.accelerator, int(row.num_gpus))
@@ -138,6 +138,11 @@ def _reference(entry: Entry, expected: Expectation) -> Reference | None:
         ),
         optimizer=optimizer,
         grad_accum_steps=row.grad_accum_steps,
+        method=Method(
+            lora_rank=experiment["lora_rank"],
+            four_bit_weights=experiment.get("four_bit_weights", False),
+            grad_checkpointing=experiment.get("grad_checkpointing", False),
+        ),
     )
     known = expected(experiment_of(measurement))
     return reference_of(

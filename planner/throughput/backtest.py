@@ -152,7 +152,9 @@ def _model(measurement: Measurement, experiment: Experiment, knowledge: Knowledg
 
 def experiment_of(measurement: Measurement) -> Experiment:
     """The measured run as an experiment of one epoch of one sample; its input is taken as never binding."""
-    software = measurement.software
+    software, method = measurement.software, measurement.method
+    if software.sharded and measurement.machine.devices > 1:
+        method = method._replace(zero_stage=3)
     return Experiment(
         workload=measurement.workload,
         dataset=None,
@@ -166,7 +168,7 @@ def experiment_of(measurement: Measurement) -> Experiment:
         channels_last=software.channels_last,
         compiled=software.compiled,
         tuned=software.tuned,
-        zero_stage=3 if software.sharded and measurement.machine.devices > 1 else 0,
+        **method._asdict(),
     )
 
 

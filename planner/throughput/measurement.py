@@ -8,7 +8,7 @@ from functools import cache
 from typing import NamedTuple, get_args
 
 from planner.errors import InputError, UnknownNameError
-from planner.experiment.experiment import Optimizer, Precision
+from planner.experiment.experiment import Offload, Optimizer, Precision
 from planner.hardware.accelerator import Accelerator
 from planner.hardware.catalog import resolve
 from planner.hardware.interconnect import Network, default_link
@@ -32,6 +32,18 @@ _LARGEST_BATCH_OF_VOLUMES = 8
 _USUAL_NETWORKS = {"Volta": 50e9, "Ampere": 200e9, "Hopper": 400e9, "Blackwell": 400e9}
 
 
+class Method(NamedTuple):
+    """What else a run did that a step takes other time for: fields of an experiment, by their names."""
+
+    lora_rank: int | None = None
+    four_bit_weights: bool = False
+    grad_checkpointing: bool = False
+    zero_stage: int = 0
+    tensor_parallel: int = 1
+    pipeline_parallel: int = 1
+    offload: Offload | None = None
+
+
 class Measurement(NamedTuple):
     """One measured rate of a whole job. ``batch_size_per_gpu`` is None where the row does not state it."""
 
@@ -44,6 +56,7 @@ class Measurement(NamedTuple):
     software: Software
     optimizer: Optimizer
     grad_accum_steps: int = 1
+    method: Method = Method()
 
 
 def read_measurement(row: MeasuredRow, workload: Workload | None = None) -> Measurement:

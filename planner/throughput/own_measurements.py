@@ -7,12 +7,12 @@ from planner.errors import InputError
 from planner.experiment.experiment import Experiment, Precision
 from planner.hardware.presets import machine_from_spec
 from planner.hardware.selection import resolve_count
-from planner.throughput.backtest import reference_of
+from planner.throughput.backtest import predict, reference_of
 from planner.throughput.calibration import load_calibration
 from planner.throughput.evidence import Expectation, Knowledge, shipped_knowledge
 from planner.throughput.kernels import operations_in, runs_winograd, training_flops
 from planner.throughput.lineage import variant_of
-from planner.throughput.measurement import Measurement
+from planner.throughput.measurement import Measurement, Method
 from planner.throughput.precision import resolve_precision
 from planner.throughput.row_software import Software
 from planner.units import counted
@@ -33,15 +33,17 @@ def knowledge_with(texts: Sequence[str], experiment: Experiment, expected: Expec
     known = knowledge if expected is None else expected(experiment)
     references = []
     for text in texts:
-        reference = reference_of(own_measurement(text, experiment), known)
+        measurement = own_measurement(text, experiment)
+        reference = reference_of(measurement, known)
         if reference is None:
-            raise InputError(f"nothing can be learnt from {text!r}: too little is known of that GPU")
+            why = predict(measurement, known).reason or "too little is known of that GPU"
+            raise InputError(f"nothing can be learnt from {text!r}: {why}")
         references.append(reference)
     return knowledge.with_references(references)
 
 
 def own_measurement(text: str, experiment: Experiment) -> Measurement:
-    """The measurement ``text`` states of the experiment's model with its software and optimizer. Raises InputError."""
+    """The measurement ``text`` states of the experiment, run as it is asked for. Raises InputError."""
     gpu, equals, rest = text.rpartition("=")
     if not equals or not gpu.strip():
         raise InputError(f"cannot read the measurement {text!r}; {FORM}")
@@ -71,6 +73,7 @@ def own_measurement(text: str, experiment: Experiment) -> Measurement:
         scope="step",
         software=Software(channels_last=experiment.channels_last, compiled=experiment.compiled, tuned=experiment.tuned),
         optimizer=experiment.optimizer,
+        method=Method(*(getattr(experiment, field) for field in Method._fields)),
     )
 
 

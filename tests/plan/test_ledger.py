@@ -107,6 +107,27 @@ def test_the_last_outcome_of_a_row_counts(world: World, path: Path) -> None:
     assert outcome == Outcome(20.0, None, None, "2026-11-30T12:00:00+00:00", "said")
 
 
+@pytest.mark.parametrize(
+    "changes", [{"lora_rank": 8}, {"lora_rank": 8, "four_bit_weights": True}, {"grad_checkpointing": True}]
+)
+def test_an_outcome_is_held_against_the_step_that_ran(changes: dict[str, Any]) -> None:
+    """Adapters, packed weights and checkpointing are kept with the forecast."""
+    asked = resolve_experiment(ExperimentRequest("gpt2", tokens=1e9, batch_size_per_gpu=8))._replace(**changes)
+    said = StepModel(asked).estimate(machine_from_spec("desk", "RTX3090", 1)).samples_per_s
+    assert said is not None
+    fields = {**EXPERIMENT, "model": "gpt2", "image_size": None, "seq_length": 1024, "optimizer": "adamw", **changes}
+    happened = entry(100.0, said.p50, batch_size_per_gpu=8)._replace(experiment=fields)
+    (reference,) = references_of([happened])
+    assert reference.log_residual == pytest.approx(0.0, abs=1e-9)
+
+
+def test_the_forecast_keeps_how_the_step_is_run(world: World, path: Path) -> None:
+    asked = resolve_experiment(ExperimentRequest("gpt2", tokens=1e8, lora_rank=8, grad_checkpointing=True))
+    record_plan(make_plan(asked, Question(), world, NOW, by_machine=True), path)
+    kept = read_ledger(path)[0].experiment
+    assert (kept["lora_rank"], kept["grad_checkpointing"], kept["four_bit_weights"]) == (8, True, False)
+
+
 def test_what_is_said_later_adds_to_what_was_said_before(world: World, path: Path) -> None:
     record_plan(make_plan(RESNET50, Question(), world, NOW, by_machine=True), path)
     for said in (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from planner.errors import InputError
@@ -90,3 +92,36 @@ def test_convolutions_that_multiply_less_than_is_counted_are_not_doubted() -> No
     limit = accelerator("V100-SXM2-16GB").fp32_flops_per_s / RESNET.workload.training_flops_per_sample  # type: ignore[operator]
     assert above_peak([f"V100-SXM2-16GB={1.2 * limit},fp32"], RESNET) == []
     assert above_peak([f"V100-SXM2-16GB={1.2 * limit * 125 / 15.7}"], RESNET) != []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"lora_rank": 16},
+        {"lora_rank": 16, "four_bit_weights": True},
+        {"grad_checkpointing": True},
+        {"zero_stage": 3},
+    ],
+)
+def test_a_measurement_is_held_against_the_step_that_ran(changes: dict[str, Any]) -> None:
+    """What the tool says of just this run teaches nothing: two thirds of the arithmetic are no faster GPU."""
+    asked = GPT2._replace(optimizer="adamw", batch_size_per_gpu=8, **changes)
+    four = machine_from_spec("x", "RTX 3090", 4)
+    said = StepModel(asked).estimate(four).samples_per_s
+    without: dict[str, Any] = {
+        "lora_rank": None,
+        "four_bit_weights": False,
+        "grad_checkpointing": False,
+        "zero_stage": 0,
+    }
+    plain = StepModel(asked._replace(**without)).estimate(four).samples_per_s
+    assert said is not None
+    assert plain is not None
+    assert abs(said.p50 / plain.p50 - 1.0) > 0.03, "the step differs"
+    (reference,) = knowledge_with([f"RTX 3090:4={said.p50}"], asked).references
+    assert reference.log_residual == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_gpu_that_cannot_have_run_it_is_named_with_the_reason() -> None:
+    with pytest.raises(InputError, match="tensor parallel 2 does not divide"):
+        knowledge_with(["RTX 3090=5"], GPT2._replace(tensor_parallel=2))
