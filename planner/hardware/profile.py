@@ -14,24 +14,18 @@ class ClassRate(NamedTuple):
     bytes_per_s: float | None
 
 
-class UpdateRate(NamedTuple):
-    """An optimizer's update: seconds a parameter, and seconds a tensor on top."""
-
-    parameter_s: float
-    tensor_s: float
-
-
 class MeasuredRates(NamedTuple):
     """Rates of a device by operation class (the classes of :mod:`planner.workloads.workload`), in single precision.
 
-    ``launch_s`` is what one operation costs that does nothing. ``held_s_per_byte`` is what the system takes to hand
-    out memory that a step holds: activations and gradients. All classes but those of the records are parts of some:
-    'gelu' and 'dropout' of a transformer's elementwise operations. ``surroundings`` is ln(predicted / measured) of a
-    small network by its kind: what operations take inside a step more than alone.
+    ``updates`` are seconds a parameter by optimizer; ``launch_s`` is what one operation costs that does nothing.
+    ``held_s_per_byte`` is what the system takes to hand out memory that a step holds: activations and gradients. All
+    classes but those of the records are parts of some: 'gelu' and 'dropout' of a transformer's elementwise operations.
+    ``surroundings`` is ln(predicted / measured) of a small network by its kind: what operations take inside a step more
+    than alone.
     """
 
     classes: Mapping[str, ClassRate]
-    updates: Mapping[str, UpdateRate]
+    updates: Mapping[str, float]
     launch_s: float | None = None
     held_s_per_byte: float | None = None
     surroundings: Mapping[str, float] = {}

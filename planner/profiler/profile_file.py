@@ -26,7 +26,6 @@ from planner.hardware.profile import (
     MeasuredRates,
     Profile,
     TrainingRun,
-    UpdateRate,
 )
 from planner.profiler.detect import LocalMachine
 
@@ -75,7 +74,7 @@ def read_profile(path: Path) -> Profile:
 def _rates(stored: Mapping[str, Any]) -> MeasuredRates:
     return MeasuredRates(
         {name: ClassRate(*pair) for name, pair in stored["classes"].items()},
-        {name: UpdateRate(*pair) for name, pair in stored["updates"].items()},
+        {name: float(parameter_s) for name, parameter_s in stored["updates"].items()},
         stored["launch_s"],
         stored["held_s_per_byte"],
         stored.get("surroundings", {}),
@@ -114,7 +113,7 @@ def rates_document(rates: MeasuredRates) -> dict[str, Any]:
     """The rates as :func:`read_profile` reads them."""
     return {
         "classes": {name: list(rate) for name, rate in rates.classes.items()},
-        "updates": {name: list(rate) for name, rate in rates.updates.items()},
+        "updates": dict(rates.updates),
         "launch_s": rates.launch_s,
         "held_s_per_byte": rates.held_s_per_byte,
         "surroundings": dict(rates.surroundings),

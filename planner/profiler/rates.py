@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from planner.hardware.profile import ClassRate, MeasuredRates, UpdateRate
+from planner.hardware.profile import ClassRate, MeasuredRates
 
 Measurement = Mapping[str, Any]
 """One line of kind 'rate' as ``child/torch_bench.py`` writes it."""
@@ -18,8 +18,6 @@ Measurement = Mapping[str, Any]
 # A rate may lie a little above every rate that was reached: each measurement is limited by the other one as well.
 _HEADROOM = (1.0, 1.1, 1.25)
 _UPDATE = "update "
-# A tensor of more bytes a kernel costs what its parameters do, a smaller one what its launches do.
-_LARGE_TENSOR_BYTES = 1 << 20
 _NO_CLASS = ("launch", "held", "rewritten", "probe")
 
 
@@ -36,11 +34,9 @@ def rates_of(measurements: Sequence[Measurement], share_left: float = 1.0) -> Me
         for name, rows in by_class.items()
         if name not in _NO_CLASS and not name.startswith(_UPDATE)
     }
-    updates = {}
-    for name, rows in by_class.items():
-        rate = _update_rate(rows) if name.startswith(_UPDATE) else None
-        if rate is not None:
-            updates[name.removeprefix(_UPDATE)] = rate
+    updates = {
+        name.removeprefix(_UPDATE): _update_s(rows) for name, rows in by_class.items() if name.startswith(_UPDATE)
+    }
     rates = MeasuredRates(classes, updates, _launch_s(by_class.get("launch", ())), _held_s_per_byte(by_class))
     return rates._replace(surroundings=_surroundings(rates, by_class.get("probe", ())))
 
@@ -69,10 +65,10 @@ def _surroundings(rates: MeasuredRates, probes: Sequence[Measurement]) -> dict[s
 
 def predicted_s(rates: MeasuredRates, probe: Measurement) -> float | None:
     """Seconds of the probe's step at the rates of its classes; None where one of them was not measured."""
-    update = rates.updates.get(probe["optimizer"])
-    if update is None or rates.launch_s is None or rates.held_s_per_byte is None:
+    update_s = rates.updates.get(probe["optimizer"])
+    if update_s is None or rates.launch_s is None or rates.held_s_per_byte is None:
         return None
-    total: float = probe["parameters"] * update.parameter_s + probe["held_bytes"] * rates.held_s_per_byte
+    total: float = probe["parameters"] * update_s + probe["held_bytes"] * rates.held_s_per_byte
     for op_class, flops, moved, kernels in probe["rows"]:
         rate = rates.classes.get(op_class)
         if rate is None:
@@ -92,15 +88,10 @@ def _misfit(rows: Iterable[Measurement], flops_per_s: float, bytes_per_s: float)
     )
 
 
-def _update_rate(rows: Sequence[Measurement]) -> UpdateRate | None:
-    """Large tensors give the cost of a parameter (4 bytes), small ones that of a tensor; None without large ones."""
-    large = [row for row in rows if row["bytes"] / row["kernels"] > _LARGE_TENSOR_BYTES]
-    small = [row for row in rows if row["bytes"] / row["kernels"] <= _LARGE_TENSOR_BYTES]
-    if not large:
-        return None
-    parameters = sum(row["bytes"] for row in large) / 4.0
-    tensor_s = sum(row["seconds"] for row in small) / sum(row["kernels"] for row in small) if small else 0.0
-    return UpdateRate(sum(row["seconds"] for row in large) / parameters, tensor_s)
+def _update_s(rows: Sequence[Measurement]) -> float:
+    """Seconds a parameter (4 bytes) of an optimizer's updates of large tensors."""
+    parameters = sum(row["bytes"] for row in rows) / 4.0
+    return float(sum(row["seconds"] for row in rows) / parameters)
 
 
 def _launch_s(rows: Sequence[Measurement]) -> float | None:

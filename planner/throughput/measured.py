@@ -252,7 +252,7 @@ def _with_mixed_elementwise(classes: Mapping[str, ClassRate], kind: str) -> dict
 
 def _optimizer_share(rates: MeasuredRates, optimizer: Optimizer, bandwidth: float, shipped: Calibration) -> float:
     """The share of bandwidth at which the update's counted traffic takes the time measured for it."""
-    rate = rates.updates.get(_MEASURED_LIKE.get(optimizer, optimizer))
-    if rate is None:
+    parameter_s = rates.updates.get(_MEASURED_LIKE.get(optimizer, optimizer))
+    if parameter_s is None:
         return shipped.cpu["bandwidth_share"]
-    return UPDATE_RULES[optimizer].traffic_bytes / rate.parameter_s / bandwidth
+    return UPDATE_RULES[optimizer].traffic_bytes / parameter_s / bandwidth

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from planner.errors import InputError
-from planner.hardware.profile import ClassRate, MeasuredRates, TrainingRun, UpdateRate
+from planner.hardware.profile import ClassRate, MeasuredRates, TrainingRun
 from planner.profiler.profile_file import clear_profile, rates_document, read_profile, write_document
 
 RATES = MeasuredRates(
     {"mm": ClassRate(1e11, 1e10), "conv": ClassRate(1e11, 1e10), "ew": ClassRate(None, 2e10)},
-    {"sgd": UpdateRate(1e-9, 1e-5)},
+    {"sgd": 1e-9},
     6e-6,
     2e-10,
 )

@@ -12,7 +12,7 @@ from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.hardware.cpus import cpu
 from planner.hardware.machine import Machine, cpu_machine
 from planner.hardware.presets import machine_from_spec
-from planner.hardware.profile import ClassRate, MeasuredRates, Profile, TrainingRun, UpdateRate
+from planner.hardware.profile import ClassRate, MeasuredRates, Profile, TrainingRun
 from planner.throughput.estimate import StepEstimate
 from planner.throughput.evidence import shipped_knowledge
 from planner.throughput.kernels import kind_of
@@ -29,7 +29,7 @@ CLASSES = (
 MOVING = ("bn", "ln", "gn", "ew", "copy", "pool", "gather", "red", "softmax", "cast")
 FLAT = MeasuredRates(
     {name: ClassRate(FLOPS, math.inf) for name in CLASSES} | {name: ClassRate(None, BYTES) for name in MOVING},
-    {"sgd": UpdateRate(2e-9, 0.0)},
+    {"sgd": 2e-9},
     launch_s=0.0,
     held_s_per_byte=0.0,
 )
@@ -83,7 +83,7 @@ def test_twice_the_rates_take_half_the_time() -> None:
             name: ClassRate(rate.flops_per_s and 2 * rate.flops_per_s, rate.bytes_per_s and 2 * rate.bytes_per_s)
             for name, rate in FLAT.classes.items()
         },
-        updates={"sgd": UpdateRate(1e-9, 0.0)},
+        updates={"sgd": 1e-9},
     )
     asked = experiment("resnet50")
     assert step_s(asked, profile(double)) == pytest.approx(step_s(asked, profile()) / 2, rel=1e-6)

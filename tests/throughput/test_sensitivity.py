@@ -14,7 +14,7 @@ from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.hardware.cpus import cpu
 from planner.hardware.machine import Machine, cpu_machine
 from planner.hardware.presets import machine_from_spec
-from planner.hardware.profile import ClassRate, GpuRates, Measured, MeasuredRates, Profile, UpdateRate
+from planner.hardware.profile import ClassRate, GpuRates, Measured, MeasuredRates, Profile
 from planner.throughput.estimate import Evidence
 from planner.throughput.evidence import shipped_knowledge
 from planner.throughput.measured import knowledge_with_profile
@@ -77,7 +77,7 @@ profiles_of_a_cpu = st.builds(
     lambda classes, update_s, launch_s, held_s: Profile(
         "profile.json",
         "2026-11-30",
-        MeasuredRates(classes, {"sgd": UpdateRate(update_s, 0.0)}, launch_s, held_s),
+        MeasuredRates(classes, {"sgd": update_s}, launch_s, held_s),
         (),
     ),
     measured_classes,
@@ -113,7 +113,7 @@ def test_measured_rates_rise_with_the_specification_that_limits_them() -> None:
     moving = ("bn", "ew", "pool", "red", "softmax", "copy")
     classes = {name: ClassRate(product, math.inf) for name in products}
     classes |= {name: ClassRate(None, copy) for name in moving}
-    flat = MeasuredRates(classes, {"sgd": UpdateRate(update_s, 0.0)}, launch_s=0.0, held_s_per_byte=0.0)
+    flat = MeasuredRates(classes, {"sgd": update_s}, launch_s=0.0, held_s_per_byte=0.0)
     asked = _asked("resnet18")
     operations = asked.workload.as_fp32().operations
     arithmetic_s = sum(operation.flops.at(8) for operation in operations) / product
