@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import nn
 
-from planner.workloads.torch_trace import Inputs
+from planner.workloads.torch_trace import HALF, Inputs
 from tools.zoo.described.common import described, labels
 from tools.zoo.language import causal_lm_spec, config
 from tools.zoo.spec import Recipe, Spec
@@ -47,7 +47,11 @@ def _rotated(heads: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> t
 
 
 class NanoChat(nn.Module):
-    """Blocks of attention and squared-ReLU layers without biases or learned norms; untied, softly capped logits."""
+    """Blocks of attention and squared-ReLU layers without biases or learned norms; untied, softly capped logits.
+
+    Its embedding and its rotations are in bf16 (``gpt.py``: "it saves memory: both in the model and the activations"),
+    and with them all that passes from block to block; here the rows that were looked up are cast.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,8 +62,11 @@ class NanoChat(nn.Module):
         self.head = nn.Linear(WIDTH, VOCABULARY, bias=False)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        cosine, sine = (torch.empty(LENGTH, WIDTH // HEADS // 2, device=tokens.device) for _ in range(2))
-        data = _norm(self.embedding(tokens))
+        data = self.embedding(tokens)
+        data = _norm(data.to(HALF) if torch.is_autocast_enabled() else data)
+        cosine, sine = (
+            torch.empty(LENGTH, WIDTH // HEADS // 2, device=data.device, dtype=data.dtype) for _ in range(2)
+        )
         for attention, up, down in zip(self.attentions, self.up, self.down, strict=True):
             data = data + attention(_norm(data), cosine, sine)
             data = data + down(F.relu(up(_norm(data))).square())
