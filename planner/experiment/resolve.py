@@ -98,6 +98,7 @@ def resolve_experiment(request: ExperimentRequest) -> Experiment:
     assumptions += _batch_assumptions(request, workload)
     assumptions += _size_assumptions(request, workload)
     assumptions += _software_assumptions(request)
+    assumptions += _adapter_assumptions(request)
     assumptions += _try_assumptions(request)
     return Experiment(
         workload=workload,
@@ -276,6 +277,12 @@ def _software_assumptions(request: ExperimentRequest) -> list[str]:
     if request.channels_last or request.compiled or request.tuned:
         return []
     return ["ordinary eager PyTorch, NCHW, not compiled (--channels-last, --compile, --tuned)"]
+
+
+def _adapter_assumptions(request: ExperimentRequest) -> list[str]:
+    if request.lora_rank is None:
+        return []
+    return ["an adapter beside every matrix product but the output layer's, without dropout, as peft's all-linear"]
 
 
 def _try_assumptions(request: ExperimentRequest) -> list[str]:

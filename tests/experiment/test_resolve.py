@@ -93,6 +93,7 @@ class TestDefaults:
             resolve_experiment(ExperimentRequest("bert-base", dataset="imagenet", epochs=1))
         adapted = resolve_experiment(ExperimentRequest("bert-base", dataset="squad", epochs=1, lora_rank=8))
         assert adapted.lora_rank == 8
+        assert any("every matrix product but the output layer's" in text for text in adapted.assumptions)
 
     def test_offload_works_with_the_zero_stage_that_it_needs(self) -> None:
         kept = resolved(zero_stage=1, offload="all")
