@@ -46,7 +46,7 @@ class Catalog:
             machines = snapshot.execute("select provider, instance_type from machines order by id").fetchall()
             places = snapshot.execute("select region, zone from places order by id").fetchall()
             provenances = [
-                (purchase, (tuple(marks.split()), as_of, source)) if purchase in purchases else None
+                (purchase, tuple(marks.split()), as_of, source) if purchase in purchases else None
                 for purchase, marks, as_of, source in snapshot.execute(
                     "select purchase, flags, price_as_of, price_source from provenances order by id"
                 )
@@ -56,11 +56,15 @@ class Catalog:
                 "select machine, place, provenance, price from offers order by id"
             ):
                 known = provenances[provenance]
-                if known is not None:
-                    purchase, dated = known
-                    found.append(
-                        new(Offer, (*machines[machine], *places[place], purchase, price, float(price), *dated))
-                    )
+                if known is None:
+                    continue
+                (provider, name), (region, zone), (purchase, flags, as_of, source) = (
+                    machines[machine],
+                    places[place],
+                    known,
+                )
+                usd = float(price)
+                found.append(new(Offer, (provider, name, region, zone, purchase, price, usd, flags, as_of, source)))
         return found
 
     def instance_types(self) -> dict[tuple[str, str], InstanceType]:

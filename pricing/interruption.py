@@ -59,6 +59,7 @@ class Interruptions:
             by_machine.setdefault(instance_type, []).append(step)
         self._machine_steps = {machine: _median(found) for machine, found in by_machine.items()}
         self._by_step: dict[tuple[int, str], Interruption] = {}
+        self._by_provider: dict[str, Interruption] = {}
         self._middle_step = _median(list(steps.values()))
 
     def of(self, provider: str, instance_type: str, region: str) -> Interruption:
@@ -76,7 +77,12 @@ class Interruptions:
             high = max(found.high_per_hour, self._measured_aws.high_per_hour)
             source = f"{found.source}; high end as measured on AWS"
             return Interruption(found.low_per_hour, found.per_hour, high, found.as_of, source)
-        source = f"{advisor}: the middle of all GPU machines on AWS"
+        if provider not in self._by_provider:
+            self._by_provider[provider] = self._middle(provider, f"{advisor}: the middle of all GPU machines on AWS")
+        return self._by_provider[provider]
+
+    def _middle(self, provider: str, source: str) -> Interruption:
+        """What is likely where nothing is known of the machine: anything from never to the most that was measured."""
         if provider != "aws":
             source = f"no figures of {provider}; {source}"
         middle = self._of_step(self._middle_step, source)

@@ -91,8 +91,12 @@ def cents(usd: float) -> int:
 
 def total_cents(charges: Iterable[Charge], seconds: float) -> int:
     """The sum of the known lines as a bill states it: each rounded to the cent before they are added."""
-    amounts = (charge.usd(seconds) for charge in charges)
-    return sum(cents(usd) for usd in amounts if usd is not None)
+    total = 0
+    for charge in charges:
+        usd = charge.usd(seconds)
+        if usd is not None:
+            total += cents(usd)
+    return total
 
 
 def bounded_cents(charges: Iterable[Charge], seconds: float) -> int:

@@ -1,6 +1,7 @@
 """A spot machine's run: its time with interruptions, and what one should know of them."""
 
 import math
+from collections.abc import Callable
 
 from planner.plan.plan import SpotTerms
 from planner.plan.spot import NEVER, SpotTime, interruption_time, segments
@@ -12,16 +13,27 @@ _BISECTIONS = 24
 
 
 def loss(line: Timeline, work_s: float, per_hour: float) -> SpotTime:
-    """What interruptions at a rate add to ``work_s`` seconds of the run's work, and to the checkpoints it has anyway.
+    """What interruptions at a rate add to ``work_s`` seconds of the run's work, and to the checkpoints it has."""
+    return NEVER if per_hour <= 0 else losses(line, work_s)(per_hour)
+
+
+def losses(line: Timeline, work_s: float) -> Callable[[float], SpotTime]:
+    """``loss`` by the rate of interruptions.
 
     An epoch's checkpoint, and the one at the end, are what a restart goes on from like any other: ``fixed_s`` is only
     for those that the run would not write without interruptions.
     """
-    rate = per_hour / SECONDS_PER_HOUR
-    if rate <= 0 or work_s <= 0:
-        return NEVER
-    added = interruption_time(work_s, rate, line.checkpoint_s, line.restart_s, line.checkpoints)
-    return added._replace(fixed_s=added.fixed_s - line.checkpoints * line.checkpoint_s)
+    checkpoint_s, restart_s, checkpoints = line.checkpoint_s, line.restart_s, line.checkpoints
+    written_s = checkpoints * checkpoint_s
+
+    def loss_at(per_hour: float) -> SpotTime:
+        rate = per_hour / SECONDS_PER_HOUR
+        if rate <= 0 or work_s <= 0:
+            return NEVER
+        fixed_s, *chance = interruption_time(work_s, rate, checkpoint_s, restart_s, checkpoints)
+        return SpotTime(fixed_s - written_s, *chance)
+
+    return loss_at
 
 
 def with_checkpoints(line: Timeline, per_hour: Interval) -> Timeline:
@@ -37,12 +49,12 @@ def interrupted_time(line: Timeline, per_hour: Interval) -> Interval:
     interruptions. P90 is infinite where no end is in sight (``LONGEST_RUN_S``): a rate that is known no better than to
     a factor of ten may be one at which hardly a segment ends.
     """
-    undisturbed = line.total
-    luck = loss(line, line.work.p50, per_hour.p50)
+    undisturbed, loss_at = line.total, losses(line, line.work.p50)
+    luck = loss_at(per_hour.p50)
     middle = undisturbed.p50 + luck.expected_s
     if not math.isfinite(middle):
         return Interval(middle, middle, middle)
-    rates = [undisturbed.p50 + loss(line, line.work.p50, rate).expected_s for rate in (per_hour.p10, per_hour.p90)]
+    rates = [undisturbed.p50 + loss_at(rate).expected_s for rate in (per_hour.p10, per_hour.p90)]
     chance = [undisturbed.p50 + luck.quantile_s(share) for share in (0.1, 0.9)]
     below = (undisturbed.p50 / undisturbed.p10, middle / rates[0], middle / chance[0])
     above = (undisturbed.p90 / undisturbed.p50, rates[1] / middle, chance[1] / middle)
@@ -82,14 +94,14 @@ def break_even_rate(line: Timeline, spot_usd_per_hour: float, on_demand_usd_per_
 
     0 where spot is no cheaper an hour; found by bisection, as the expected time grows with the rate.
     """
-    undisturbed, work_s = line.total.p50, line.work.p50
+    undisturbed, loss_at = line.total.p50, losses(line, line.work.p50)
     allowed_s = undisturbed * on_demand_usd_per_hour / spot_usd_per_hour - undisturbed
     if allowed_s <= 0:
         return 0.0
     low, high = 0.0, 1.0
-    while loss(line, work_s, high).expected_s <= allowed_s:
+    while loss_at(high).expected_s <= allowed_s:
         low, high = high, high * 2
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
-        low, high = (middle, high) if loss(line, work_s, middle).expected_s <= allowed_s else (low, middle)
+        low, high = (middle, high) if loss_at(middle).expected_s <= allowed_s else (low, middle)
     return low

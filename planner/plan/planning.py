@@ -14,7 +14,7 @@ from planner.plan.refit import Refit, refit_sentence, refits
 from planner.plan.rows import ranked_estimate, refused_estimate
 from planner.plan.search import ORDINARY_STACKS, Limits, Ranking, Refusal, Row, Setting, pareto_front, rank
 from planner.plan.sentence import recommendation_sentence
-from planner.plan.tier import verdict
+from planner.plan.tier import tier_of
 from planner.plan.world import World
 from planner.throughput.step import StepModel
 from planner.units import MoneyFormat, format_money
@@ -68,56 +68,79 @@ def written(
     and this machine stay. ``keep_best`` keeps the recommended row, too. ``money`` writes the amounts in
     sentences. ``found`` are the ``refits`` of an earlier plan of the same answer, which take long to look for.
     """
-    competition, ranking, best = answered
-    rows = ranking.rows
-    ranks = numbered(rows, best, by_machine=by_machine)
-    shown = list(ranks)[:max_rows] if max_rows else list(ranks)
-    if keep_best:
-        shown = _with_best(shown, best, ranks)
-    if by_machine:
-        kept = set(shown)
-        shown += _best_of_places(rows, [index for index in ranks if index not in kept], shown)
-    front = pareto_front(rows)
-    machines = ranks if by_machine else numbered(rows, best, by_machine=True)
-
-    def estimate(index: int) -> Estimate:
-        return ranked_estimate(rows[index], ranks[index], index in front, now)._replace(row=machines.get(index))
-
-    estimates = tuple(map(estimate, shown))
-    refusals = _by_machine_and_reason(ranking.refusals) if by_machine else ranking.refusals
-    recommendation, reason = None, ""
+    competition, (rows, refusals), best = answered
+    writer = _writer(rows, best, now, by_machine=by_machine)
+    estimates = tuple(map(writer.estimate, writer.shown(max_rows, keep_best=keep_best)))
+    recommendation = None if best is None else _recommendation(answered, best, writer, money)
     refitted = tuple(ways_to_fit(experiment, answered, now) if found is None else found)
-    if best is None:
-        unfit = not rows and refitted
-        reason = "Nothing fits as it stands." if unfit else why_none(rows, competition.limits, competition.named)
-    else:
-        recommendation = Recommendation(
-            ranks[best],
-            recommendation_sentence(rows[best], competition.limits, now, money),
-            why_not_before(
-                [rows[index] for index, number in ranks.items() if number < ranks[best]],
-                competition.limits,
-                competition.named,
-            ),
-            estimate(best),
-        )
-    dated = estimates if recommendation is None else (*estimates, recommendation.estimate)
+    refused = _by_machine_and_reason(refusals) if by_machine else refusals
     return Plan(
         experiment=experiment,
         generated_at=now,
-        prices_as_of=min((row.price_as_of for row in dated if row.price_as_of and row.provider), default=None),
+        prices_as_of=_prices_as_of(estimates, recommendation),
         estimates=estimates,
-        unranked=tuple(refused_estimate(refusal, now) for refusal in refusals),
+        unranked=tuple(refused_estimate(refusal, now) for refusal in refused),
         ranked_count=len(rows),
-        unranked_count=len(ranking.refusals),
+        unranked_count=len(refusals),
         recommendation=recommendation,
-        no_recommendation=reason,
+        no_recommendation="" if best is not None else _why_none(rows, competition, refitted),
         assumptions=experiment.assumptions + competition.assumptions,
         warnings=(*competition.warnings, *_warnings(experiment, estimates, recommendation)),
         tier=_tier(rows, competition.limits, now, money),
         nearest=tuple(refit_sentence(experiment, way, money) for way in refitted),
         refits=refitted,
     )
+
+
+class _Writer(NamedTuple):
+    """Writes rows out under the numbers of ``ranks``; ``machines`` has those of machines, ``front`` the front."""
+
+    rows: list[Row]
+    best: int | None
+    now: datetime
+    by_machine: bool
+    ranks: dict[int, int]
+    machines: dict[int, int]
+    front: set[int]
+
+    def shown(self, max_rows: int, *, keep_best: bool) -> list[int]:
+        """The indices of the rows to show, as ``written`` says."""
+        shown = list(self.ranks)[:max_rows] if max_rows else list(self.ranks)
+        if keep_best:
+            shown = _with_best(shown, self.best, self.ranks)
+        if self.by_machine:
+            kept = set(shown)
+            shown += _best_of_places(self.rows, [index for index in self.ranks if index not in kept], shown)
+        return shown
+
+    def estimate(self, index: int) -> Estimate:
+        found = ranked_estimate(self.rows[index], self.ranks[index], index in self.front, self.now)
+        return found._replace(row=self.machines.get(index))
+
+
+def _writer(rows: list[Row], best: int | None, now: datetime, *, by_machine: bool) -> _Writer:
+    ranks = numbered(rows, best, by_machine=by_machine)
+    machines = ranks if by_machine else numbered(rows, best, by_machine=True)
+    return _Writer(rows, best, now, by_machine, ranks, machines, pareto_front(rows))
+
+
+def _recommendation(answered: Answer, best: int, writer: _Writer, money: MoneyFormat) -> Recommendation:
+    rows, ranks, limits, named = writer.rows, writer.ranks, answered.competition.limits, answered.competition.named
+    before = [rows[index] for index, number in ranks.items() if number < ranks[best]]
+    sentence = recommendation_sentence(rows[best], limits, writer.now, money)
+    return Recommendation(ranks[best], sentence, why_not_before(before, limits, named), writer.estimate(best))
+
+
+def _why_none(rows: Sequence[Row], competition: Competition, refitted: Sequence[Refit]) -> str:
+    if refitted and not rows:
+        return "Nothing fits as it stands."
+    return why_none(rows, competition.limits, competition.named)
+
+
+def _prices_as_of(estimates: Sequence[Estimate], recommended: Recommendation | None) -> str | None:
+    """The oldest day of a price among the rows shown and the recommended one."""
+    dated = estimates if recommended is None else (*estimates, recommended.estimate)
+    return min((row.price_as_of for row in dated if row.price_as_of and row.provider), default=None)
 
 
 def ways_to_fit(experiment: Experiment, answered: Answer, now: datetime) -> Sequence[Refit]:
@@ -130,7 +153,7 @@ def ways_to_fit(experiment: Experiment, answered: Answer, now: datetime) -> Sequ
 
 
 def _tier(rows: Sequence[Row], limits: Limits, now: datetime, money: MoneyFormat) -> str:
-    found = verdict(rows, (limits.deadline - now).total_seconds() if limits.deadline is not None else None, money)
+    found = tier_of(rows, (limits.deadline - now).total_seconds() if limits.deadline is not None else None, money)
     return found.sentence if found is not None else ""
 
 

@@ -61,9 +61,9 @@ def ranked_estimate(row: Row, rank: int, on_front: bool, now: datetime) -> Estim
 def refused_estimate(refusal: Refusal, now: datetime) -> Estimate:
     """A way to run that has no rank, with what is known of it all the same, and the reason."""
     candidate, offer = refusal.candidate, refusal.offer
-    known = _known(candidate, offer, refusal.step)
     marks = () if candidate.tariff.complete else (COST_INCOMPLETE,)
-    return known._replace(flags=(*_flags(candidate, offer, now, None), *marks, *known.flags), reason=refusal.reason)
+    flags = (*_flags(candidate, offer, now, None), *marks)
+    return _known(candidate, offer, refusal.step, flags, refusal.reason)
 
 
 def _marks(row: Row) -> tuple[str, ...]:
@@ -86,8 +86,14 @@ def _spot_terms(setting: Setting, offer: Offer) -> SpotTerms:
     return spot_terms(line, rate, even)
 
 
-def _known(candidate: Candidate, offer: Offer | None, step: StepEstimate | None) -> Estimate:
-    """What a machine, its offer and the physics say, before the run's time and cost."""
+def _known(
+    candidate: Candidate,
+    offer: Offer | None,
+    step: StepEstimate | None,
+    flags: tuple[str, ...] = (),
+    reason: str = "",
+) -> Estimate:
+    """What a machine, its offer and the physics say, before the run's time and cost; the step's flags come last."""
     machine = candidate.machine
     return Estimate(
         rank=None,
@@ -125,12 +131,12 @@ def _known(candidate: Candidate, offer: Offer | None, step: StepEstimate | None)
         mfu=step.mfu if step else None,
         bound_by=step.bound_by if step else None,
         evidence=step.evidence if step else None,
-        flags=step.flags if step else (),
+        flags=(*flags, *step.flags) if step else flags,
         price_as_of=offer.price_as_of if offer else candidate.tariff.price_as_of,
         price_source=offer.price_source if offer else candidate.tariff.source,
         energy_kwh=None,
         co2_kg=None,
-        reason="",
+        reason=reason,
         step_parts=step.parts if step else None,
         spot=None,
         hints=(),

@@ -16,7 +16,6 @@ from planner.plan.cost import (
     after_credit,
     billed,
     bounded_cents,
-    cents,
     cost_interval,
     price_age,
     total_cents,
@@ -24,7 +23,7 @@ from planner.plan.cost import (
 from planner.plan.free_tier import calendar_time
 from planner.plan.interrupted import interrupted_time, loss
 from planner.plan.probability import p_both
-from planner.plan.timeline import LONGEST_RUN_S, Timeline, timeline
+from planner.plan.timeline import LONGEST_RUN_S, Timeline, demand_of
 from planner.throughput.estimate import StepEstimate
 from planner.throughput.step import StepModel
 from planner.units import SECONDS_PER_HOUR, Interval, format_bytes
@@ -207,6 +206,7 @@ def rank(
     """Order every offer of every candidate by ``limits.sort``; ties go to the earlier candidate."""
     rows: list[Row] = []
     refusals: list[Refusal] = []
+    demand = demand_of(experiment)
     for candidate in candidates:
         refusals += [Refusal(candidate, offer, None, candidate.blocked or why) for offer, why in candidate.refused]
         step = None if candidate.blocked else model.estimate(candidate.machine)
@@ -215,7 +215,7 @@ def rank(
             refusals += [Refusal(candidate, offer, step, reason) for offer in candidate.offers]
             continue
         rented = candidate.provider is not None
-        setting = Setting(candidate, step, timeline(experiment, candidate.machine, step, rented=rented))
+        setting = Setting(candidate, step, demand.on(candidate.machine, step, rented=rented))
         _add_offers(setting, limits, now, rows, refusals)
     rows.sort(key=_order(limits))
     return Ranking(rows, refusals)
@@ -238,22 +238,26 @@ def _add_offers(setting: Setting, limits: Limits, now: datetime, rows: list[Row]
     today = now.date()
     credit_usd, credit_value = candidate.tariff.credit_usd, candidate.tariff.credit_value
     unpriced = candidate.usd_per_hour(None) is None
+    undisturbed: Run | None = None
+    new = tuple.__new__  # a third of the time that Row(...) takes
     for offer in candidate.offers:
-        run = setting.run(offer)
-        if run.problem:
-            refusals.append(Refusal(candidate, offer, setting.step, run.problem))
+        if offer is not None and offer.purchase == "spot":
+            p50_s, billed_hours, total, problem = setting.run(offer)
+        else:
+            p50_s, billed_hours, total, problem = undisturbed = undisturbed or setting.run(None)
+        if problem:
+            refusals.append(Refusal(candidate, offer, setting.step, problem))
             continue
-        total = run.extra_cents
         if offer is not None:
-            total += cents(offer.usd_per_hour * num_nodes * run.billed_hours)
+            total += math.floor(offer.usd_per_hour * num_nodes * billed_hours * 100 + 0.5)  # cents() without a call
         p_meets = _p_meets(setting, offer, longest_s, limits.budget_usd, today) if limited else None
         if credit_usd:
             paid = after_credit(total, credit_usd)
             weighed_usd = (paid + (total - paid) * credit_value) / 100
-            rows.append(Row(setting, offer, run.p50_s, paid / 100, p_meets, weighed_usd, (total - paid) / 100))
+            rows.append(Row(setting, offer, p50_s, paid / 100, p_meets, weighed_usd, (total - paid) / 100))
             continue
         cost_usd = math.inf if unpriced and offer is None else total / 100
-        rows.append(Row(setting, offer, run.p50_s, cost_usd, p_meets, cost_usd))
+        rows.append(new(Row, (setting, offer, p50_s, cost_usd, p_meets, cost_usd, 0.0)))
 
 
 def _p_meets(

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from planner.hardware.machine import Machine
-from planner.plan.search import ORDINARY_STACKS, Row
+from planner.plan.search import ORDINARY_STACKS, Row, Setting
 from planner.plan.tail import is_sound
 from planner.plan.words import at_most_words
 from planner.units import GIB, MoneyFormat, format_duration, format_money
@@ -33,17 +33,17 @@ ARRANGEMENTS = (
 
 
 NOTHING = "nothing"
-"""The verdict where no arrangement ends in time."""
+"""Named in place of an arrangement where none ends in time."""
 
 
-class Verdict(NamedTuple):
+class Tier(NamedTuple):
     """``arrangement`` is the least that ends in time; ``sentence`` says so with the figures of all that were ranked."""
 
     arrangement: str
     sentence: str
 
 
-def verdict(rows: Sequence[Row], deadline_s: float | None = None, money: MoneyFormat = format_money) -> Verdict | None:
+def tier_of(rows: Sequence[Row], deadline_s: float | None = None, money: MoneyFormat = format_money) -> Tier | None:
     """The first arrangement that ends within its patience, or the deadline. None without rows."""
     best = _best(rows, deadline_s)
     known = [(level, best[level]) for level in sorted(best)]
@@ -53,14 +53,14 @@ def verdict(rows: Sequence[Row], deadline_s: float | None = None, money: MoneyFo
     if not in_time:
         figures = "; ".join(_figures(ARRANGEMENTS[level].short, row, money) for level, row in known)
         limit = f"in {format_duration(deadline_s)}" if deadline_s is not None else "in a time that people put up with"
-        return Verdict(NOTHING, f"{_capital(NOTHING)} that is left ends {limit}: {figures}.")
+        return Tier(NOTHING, f"{_capital(NOTHING)} that is left ends {limit}: {figures}.")
     chosen = next((level for level in in_time if level > 0 or not _beaten(best[0], best)), known[-1][0])
     figures = "; ".join(
         _figures("it" if len(known) == 1 else ARRANGEMENTS[level].short, row, money) for level, row in known
     )
     limit_s = _limit_s(chosen, deadline_s)
     within = f" within {format_duration(limit_s)}" if best[chosen].time_s <= limit_s < float("inf") else ""
-    return Verdict(ARRANGEMENTS[chosen].name, f"{_capital(ARRANGEMENTS[chosen].name)}{within}: {figures}.")
+    return Tier(ARRANGEMENTS[chosen].name, f"{_capital(ARRANGEMENTS[chosen].name)}{within}: {figures}.")
 
 
 def _beaten(cpu: Row, best: Mapping[int, Row]) -> bool:
@@ -76,25 +76,21 @@ def _best(rows: Iterable[Row], deadline_s: float | None) -> dict[int, Row]:
     A price or a spot run that nobody is advised to rely on does not stand for its arrangement.
     """
     limits_s = [_limit_s(level, deadline_s) for level in range(len(ARRANGEMENTS))]
-    levels: dict[int, int | None] = {}
-    incomplete: set[int] = set()
+    levels: dict[Setting, int | None] = {}
     in_time: dict[int, Row] = {}
     late: dict[int, Row] = {}
     for row in rows:
-        setting = row.setting
-        key = id(setting)
-        if key in levels:
-            level = levels[key]
-        else:
-            level = levels[key] = arrangement_of(setting.candidate.machine)
-            if not setting.candidate.tariff.complete:
-                incomplete.add(key)
-        if level is None or (key in incomplete and not row.cost_known):
+        setting, time_s = row.setting, row.time_s
+        if setting not in levels:
+            candidate = setting.candidate
+            levels[setting] = arrangement_of(candidate.machine) if candidate.tariff.complete else None
+        level = levels[setting]
+        if level is None:
             continue
-        if row.time_s <= limits_s[level]:
+        if time_s <= limits_s[level]:
             if (level not in in_time or row.cost_usd < in_time[level].cost_usd) and is_sound(row):
                 in_time[level] = row
-        elif (level not in late or row.time_s < late[level].time_s) and is_sound(row):
+        elif (level not in late or time_s < late[level].time_s) and is_sound(row):
             late[level] = row
     return late | in_time
 

@@ -96,30 +96,59 @@ class Timeline(NamedTuple):
         return tuple(TimePart(name, seconds) for name, seconds in named if seconds > 0)
 
 
-def timeline(experiment: Experiment, machine: Machine, step: StepEstimate, *, rented: bool) -> Timeline:
-    """The run at the pace of ``step``; only a rented machine has to be had, set up and filled with data."""
-    if step.samples_per_s is None or step.parts is None:
-        raise ValueError("a machine on which the experiment does not fit has no timeline")
-    training = step.samples_per_s.inverse(experiment.total_samples)
-    evaluation = training.scaled(_validation_share(experiment) * step.parts.forward_s / step.parts.total_s)
-    state_bytes = checkpoint_bytes(experiment)
-    of_a_node_bytes = state_bytes / _nodes_sharing_state(experiment, machine)
-    checkpoint_s = of_a_node_bytes / CHECKPOINT_BYTES_PER_S
-    arriving = download_bytes_per_s(machine) if rented else math.inf
-    given_up = (experiment.tries - 1) * given_up_share(experiment)
-    return Timeline(
-        provisioning_s=PROVISIONING_S if rented else 0.0,
-        environment_s=ENVIRONMENT_START_S + ENVIRONMENT_BYTES / arriving if rented else 0.0,
-        download_s=_dataset_bytes(experiment) / arriving,
-        training=training,
-        evaluation=evaluation,
-        checkpoint_s=checkpoint_s,
-        checkpoints_s=checkpoint_s * max(1, math.ceil(experiment.epochs - experiment.resume_epoch)),
-        restore_s=of_a_node_bytes / arriving,
-        earlier=NO_TIME
-        if given_up == 0
-        else Interval(*((t + e) * given_up for t, e in zip(training, evaluation, strict=True))),
+class Demand(NamedTuple):
+    """What a run asks of any machine: samples, validation a training sample, bytes, and shares of the run given up."""
+
+    experiment: Experiment
+    samples: float
+    validation_share: float
+    state_bytes: float
+    dataset_bytes: float
+    checkpoints: int
+    given_up: float
+
+    def on(self, machine: Machine, step: StepEstimate, *, rented: bool) -> Timeline:
+        """The run at the pace of ``step``; only a rented machine has to be had, set up and filled with data."""
+        if step.samples_per_s is None or step.parts is None:
+            raise ValueError("a machine on which the experiment does not fit has no timeline")
+        training = step.samples_per_s.inverse(self.samples)
+        evaluation = training.scaled(self.validation_share * step.parts.forward_s / step.parts.total_s)
+        of_a_node_bytes = self.state_bytes / _nodes_sharing_state(self.experiment, machine)
+        checkpoint_s = of_a_node_bytes / CHECKPOINT_BYTES_PER_S
+        arriving = download_bytes_per_s(machine) if rented else math.inf
+        return Timeline(
+            PROVISIONING_S if rented else 0.0,
+            ENVIRONMENT_START_S + ENVIRONMENT_BYTES / arriving if rented else 0.0,
+            self.dataset_bytes / arriving,
+            training,
+            evaluation,
+            checkpoint_s,
+            checkpoint_s * self.checkpoints,
+            of_a_node_bytes / arriving,
+            NO_TIME if self.given_up == 0 else _earlier(training, evaluation, self.given_up),
+        )
+
+
+def demand_of(experiment: Experiment) -> Demand:
+    """What the experiment's run asks of any machine."""
+    return Demand(
+        experiment=experiment,
+        samples=experiment.total_samples,
+        validation_share=_validation_share(experiment),
+        state_bytes=checkpoint_bytes(experiment),
+        dataset_bytes=_dataset_bytes(experiment),
+        checkpoints=max(1, math.ceil(experiment.epochs - experiment.resume_epoch)),
+        given_up=(experiment.tries - 1) * given_up_share(experiment),
     )
+
+
+def timeline(experiment: Experiment, machine: Machine, step: StepEstimate, *, rented: bool) -> Timeline:
+    """The experiment's run on one machine, at the pace of ``step``."""
+    return demand_of(experiment).on(machine, step, rented=rented)
+
+
+def _earlier(training: Interval, evaluation: Interval, given_up: float) -> Interval:
+    return Interval(*((t + e) * given_up for t, e in zip(training, evaluation, strict=True)))
 
 
 def given_up_share(experiment: Experiment) -> float:
@@ -149,7 +178,7 @@ def _nodes_sharing_state(experiment: Experiment, machine: Machine) -> int:
 
     ZeRO's shards lie on all nodes, a split model on those that hold one copy of it; otherwise one node writes it all.
     """
-    if experiment.sharding_stage >= 1:
+    if machine.num_nodes == 1 or experiment.sharding_stage >= 1:
         return machine.num_nodes
     of_a_copy = experiment.tensor_parallel * experiment.pipeline_parallel
     return max(1, min(machine.num_nodes, int(of_a_copy // max(machine.num_gpus, 1.0))))

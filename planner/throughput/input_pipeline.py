@@ -37,7 +37,7 @@ def input_rate(
     slowest = min(_reading_rate(experiment, machine, calibration, host), _sending_rate(experiment, machine, host))
     if decoded.samples_per_s is None:  # what is measured bounds the rate from above
         return decoded._replace(samples_per_s=slowest) if math.isfinite(slowest) else decoded
-    return decoded._replace(samples_per_s=min(decoded.samples_per_s, slowest))
+    return decoded if decoded.samples_per_s <= slowest else decoded._replace(samples_per_s=slowest)
 
 
 def _reading_rate(experiment: Experiment, machine: Machine, calibration: Calibration, host: HostSpeed | None) -> float:

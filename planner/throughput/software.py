@@ -10,6 +10,8 @@ Requirements"; for Apple's GPUs there are only other people's packages)."""
 
 def lacking_software(experiment: Experiment, device: Accelerator) -> str:
     """Why the experiment does not run on the device's software; "" where nothing is known against it."""
+    if device.stack not in _WITHOUT_BITSANDBYTES:
+        return ""
     flags = [
         flag
         for flag, needs in (
@@ -18,7 +20,7 @@ def lacking_software(experiment: Experiment, device: Accelerator) -> str:
         )
         if needs
     ]
-    if not flags or device.stack not in _WITHOUT_BITSANDBYTES:
+    if not flags:
         return ""
     need = "needs" if len(flags) == 1 else "need"
     return f"{' and '.join(flags)} {need} bitsandbytes, which has no backend for {device.stack}"

@@ -5,6 +5,7 @@
 
 import math
 from functools import cached_property
+from typing import NamedTuple
 
 from planner.experiment.experiment import Experiment
 from planner.hardware.accelerator import Accelerator
@@ -12,9 +13,9 @@ from planner.hardware.machine import Machine
 from planner.throughput.batch import BatchPlan, check_batch_request, fit_by_accumulation, plan_batch
 from planner.throughput.collectives import NO_COMMUNICATION, Communication, communicate, exchange, model_parallel
 from planner.throughput.device import DeviceRates, device_rates, share_of_device, with_slower_products
-from planner.throughput.estimate import Scope, StepEstimate
+from planner.throughput.estimate import Scope, StepEstimate, StepParts
 from planner.throughput.evidence import Correction, Knowledge, Subject, shipped_knowledge, subject_of
-from planner.throughput.input_pipeline import input_rate
+from planner.throughput.input_pipeline import InputRate, input_rate
 from planner.throughput.kernels import ClassTime, StepWork, prepare, time_by_class, training_flops
 from planner.throughput.lineage import MODEL_PARALLEL, ONE_PROCESS, level_constants, lineage_of, variant_of
 from planner.throughput.memory import MemoryModel, available_bytes, memory_model
@@ -40,10 +41,24 @@ from planner.throughput.step_parts import (
     parts_of,
     refused_for_memory,
 )
+from planner.units import Interval
 from planner.workloads.workload import Workload
 
 # A measured batch up to this much larger than what should fit did run: the memory model is not that exact.
 _RAN_ALL_THE_SAME = 2.0
+
+
+class Fitting(NamedTuple):
+    """A step that fits on a machine, before it is timed. Bytes are of one device, ``share`` is what one has of it."""
+
+    machine: Machine
+    share: float
+    precision: DevicePrecision
+    rates: DeviceRates
+    split: Split
+    plan: BatchPlan
+    required_bytes: float
+    available_bytes: float | None
 
 
 class StepModel:
@@ -89,6 +104,7 @@ class StepModel:
         self._device_times: dict[tuple[Accelerator, float, BatchPlan, Split], DeviceTime] = {}
         self._plans: dict[tuple[bool, bool, int, float | None], BatchPlan] = {}
         self._corrections: dict[tuple[str, str, tuple[str, ...]], Correction] = {}
+        self._known_architectures: dict[tuple[str, str], bool] = {}
 
     def on(self, machine: Machine) -> "StepModel":
         """The model that knows most of this machine: the one with measured rates where it was profiled here."""
@@ -130,7 +146,7 @@ class StepModel:
         required = memory.required_bytes(plan.batch_size_per_gpu)
         if plan.problem:
             return refused_for_memory(precision, plan, required, available)
-        return self._estimate_fitting(machine, split, precision, rates, plan, required, available, share)
+        return self._timed(Fitting(machine, share, precision, rates, split, plan, required, available))
 
     def _device(self, accelerator: Accelerator, share: float) -> tuple[DevicePrecision | None, DeviceRates | None]:
         """The precision as this device resolves it, and the device's rates in it; None where unknown."""
@@ -247,48 +263,19 @@ class StepModel:
             for entry in table
         ]
 
-    def _estimate_fitting(
-        self,
-        machine: Machine,
-        split: Split,
-        precision: DevicePrecision,
-        rates: DeviceRates,
-        plan: BatchPlan,
-        required: float,
-        available: float | None,
-        share: float,
-    ) -> StepEstimate:
-        devices = machine.devices
-        key = (machine.accelerator, share, plan, split)
-        time = self._device_times.get(key)
-        if time is None:
-            time = self._device_times[key] = self.device_time(precision, rates, plan, split)
-        link = self._communication(machine, precision, time, plan)
-        offloaded = self.experiment.offload is not None and self.scope == "step"
-        if offloaded:
-            time, link = self._offloaded(machine, precision, time, link, plan)
+    def _timed(self, fitting: Fitting) -> StepEstimate:
+        machine, precision, plan = fitting.machine, fitting.precision, fitting.plan
+        time, link = self._device_and_link(fitting)
         loading = input_rate(self.experiment, machine, self.calibration, self.knowledge.host)
-        flags = flags_of(machine, precision, time, plan, link, loading, required, available)
-        if self.knowledge.profiled:
-            flags = _without(flags, "cpu_unmeasured")
-        if not self.knowledge.knows_architecture(self._subject(machine.accelerator, precision), machine.accelerator):
-            flags = (*flags, "architecture_unmeasured")
-        doubts = (*flags, "several_devices") if devices > 1 else flags
-        if offloaded:  # the host decides, and nobody has held the rule against measurements
-            doubts = (*doubts, "host_bound")
+        flags = self._flags(fitting, time, link, loading)
+        doubts = self._doubts(machine, flags)
         correction = self._correction(machine.accelerator, precision, doubts)
         parts = parts_of(time, link, loading, plan, math.exp(-correction.log_offset))
-        bound = bound_by(parts, time, loading, offloaded=offloaded)
-        if bound == "input":
-            flags = (*flags, "input_bound")
-        step_time = correction.interval(parts.total_s)
-        if "network_unknown" in flags:  # it may as well be a fast one, which computing hides
-            known = self._correction(machine.accelerator, precision, _without(doubts, "network_unknown"))
-            unhindered_s = known.interval(parts.total_s - parts.communication_s).p10
-            step_time = step_time._replace(p10=min(step_time.p10, unhindered_s))
-        peak = precision.peak_flops_per_s * share * devices
+        bound = bound_by(parts, time, loading, offloaded=self._offloads)
+        peak_flops_per_s = precision.peak_flops_per_s * fitting.share * machine.devices
+        step_time = self._spread(fitting, parts, correction, doubts)
         if self.scope != "forward":
-            step_time = not_above_peak(step_time, self._training_flops * plan.global_batch_size / peak)
+            step_time = not_above_peak(step_time, self._training_flops * plan.global_batch_size / peak_flops_per_s)
         rate = step_time.inverse(plan.global_batch_size)
         return StepEstimate(
             precision=precision.name,
@@ -296,21 +283,62 @@ class StepModel:
             grad_accum_steps=plan.grad_accum_steps,
             global_batch_size=plan.global_batch_size,
             fits=True,
-            memory_required_bytes=required,
-            memory_available_bytes=available,
+            memory_required_bytes=fitting.required_bytes,
+            memory_available_bytes=fitting.available_bytes,
             step_time_s=step_time,
             samples_per_s=rate,
             parts=parts,
             bound_by=bound,
-            mfu=self._training_flops * rate.p50 / peak,
+            mfu=self._training_flops * rate.p50 / peak_flops_per_s,
             evidence=correction.evidence,
-            flags=flags,
+            flags=(*flags, "input_bound") if bound == "input" else flags,
             notes=(
                 *((precision.note,) if precision.note else ()),
-                *_split_notes(split, plan),
+                *_split_notes(fitting.split, plan),
                 *input_notes(parts, loading),
             ),
         )
+
+    def _device_and_link(self, fitting: Fitting) -> tuple[DeviceTime, Communication]:
+        """The step's time on a device, and what the devices' exchanges add, before evidence corrects them."""
+        machine, precision, plan = fitting.machine, fitting.precision, fitting.plan
+        key = (machine.accelerator, fitting.share, plan, fitting.split)
+        time = self._device_times.get(key)
+        if time is None:
+            time = self._device_times[key] = self.device_time(precision, fitting.rates, plan, fitting.split)
+        link = self._communication(machine, precision, time, plan)
+        return self._offloaded(machine, precision, time, link, plan) if self._offloads else (time, link)
+
+    def _flags(self, fitting: Fitting, time: DeviceTime, link: Communication, loading: InputRate) -> tuple[str, ...]:
+        machine, precision = fitting.machine, fitting.precision
+        flags = flags_of(
+            machine, precision, time, fitting.plan, link, loading, fitting.required_bytes, fitting.available_bytes
+        )
+        if self.knowledge.profiled:
+            flags = _without(flags, "cpu_unmeasured")
+        known = self._knows_architecture(machine.accelerator, precision)
+        return flags if known else (*flags, "architecture_unmeasured")
+
+    def _doubts(self, machine: Machine, flags: tuple[str, ...]) -> tuple[str, ...]:
+        """What widens the interval: the flags, several devices, and an update on the host, which decides then and which
+        nobody has held against measurements."""
+        doubts = (*flags, "several_devices") if machine.devices > 1 else flags
+        return (*doubts, "host_bound") if self._offloads else doubts
+
+    def _spread(self, fitting: Fitting, parts: StepParts, correction: Correction, doubts: tuple[str, ...]) -> Interval:
+        """The step's interval, whose P10 is that of a fast network where nobody knows the network."""
+        step_time = correction.interval(parts.total_s)
+        if "network_unknown" not in doubts:
+            return step_time
+        # It may as well be a fast one, which computing hides.
+        known = self._correction(fitting.machine.accelerator, fitting.precision, _without(doubts, "network_unknown"))
+        unhindered_s = known.interval(parts.total_s - parts.communication_s).p10
+        return step_time._replace(p10=min(step_time.p10, unhindered_s))
+
+    @property
+    def _offloads(self) -> bool:
+        """Whether the update runs on the host."""
+        return self.experiment.offload is not None and self.scope == "step"
 
     def _communication(
         self, machine: Machine, precision: DevicePrecision, time: DeviceTime, plan: BatchPlan
@@ -345,6 +373,13 @@ class StepModel:
         if key not in self._corrections:
             self._corrections[key] = self.knowledge.correction(self._subject(accelerator, precision), flags)
         return self._corrections[key]
+
+    def _knows_architecture(self, accelerator: Accelerator, precision: DevicePrecision) -> bool:
+        key = (accelerator.key, precision.width)
+        if key not in self._known_architectures:
+            subject = self._subject(accelerator, precision)
+            self._known_architectures[key] = self.knowledge.knows_architecture(subject, accelerator)
+        return self._known_architectures[key]
 
     def _subject(self, accelerator: Accelerator, precision: DevicePrecision) -> Subject:
         """What an estimate there is about."""

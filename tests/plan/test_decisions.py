@@ -35,7 +35,7 @@ from planner.plan.relax import relaxations
 from planner.plan.scaling import WORTH_IT, Market, Scan, counts, machines_with, scan, separate, with_kept_batch
 from planner.plan.search import ORDINARY_STACKS, Limits, Row
 from planner.plan.tail import is_sound
-from planner.plan.tier import arrangement_of, verdict
+from planner.plan.tier import arrangement_of, tier_of
 from planner.plan.timeline import timeline
 from planner.plan.world import World, open_world
 from planner.profiler.this_machine import find_this_machine
@@ -189,7 +189,7 @@ def test_arrangements_go_by_what_a_machine_is(machine: Machine, level: int | Non
 def test_a_long_run_needs_more_than_a_short_one(world: World) -> None:
     def of(**said: object) -> str:
         experiment = resolve_experiment(ExperimentRequest(**said))  # type: ignore[arg-type]
-        found = verdict(answer(experiment, Question(), world, NOW).ranking.rows)
+        found = tier_of(answer(experiment, Question(), world, NOW).ranking.rows)
         assert found is not None
         assert "for $" in found.sentence
         return found.arrangement
@@ -198,11 +198,11 @@ def test_a_long_run_needs_more_than_a_short_one(world: World) -> None:
     assert of(model="resnet50", epochs=1) == "one modest GPU", "hours on a CPU, minutes and cents on a GPU"
     assert of(model="resnet50", epochs=90) == "one modest GPU"
     assert of(model="llama-3-8b", tokens=15e9) == "a workstation or one cloud machine"
-    assert verdict([]) is None
+    assert tier_of([]) is None
 
 
 def test_a_single_arrangement_is_not_named_twice(rented: Answer) -> None:
-    found = verdict([row for row in rented.ranking.rows if _is_one_machine(row)])
+    found = tier_of([row for row in rented.ranking.rows if _is_one_machine(row)])
     assert found is not None
     assert found.sentence.startswith("A workstation or one cloud machine within 14d00h: it takes ")
 
@@ -212,7 +212,7 @@ def _is_one_machine(row: Row) -> bool:
 
 
 def test_a_deadline_replaces_patience(rented: Answer) -> None:
-    soon = verdict(rented.ranking.rows, 6 * 3600.0)
+    soon = tier_of(rented.ranking.rows, 6 * 3600.0)
     assert soon is not None
     assert soon.arrangement == "a workstation or one cloud machine"
     assert "within 6h00" in soon.sentence
