@@ -22,7 +22,7 @@ from planner.throughput.model_parallel import (
     split_of,
     tensor_sums,
 )
-from planner.throughput.optimizer import trainable_parameters
+from planner.throughput.optimizer import trainable_parameters, weight_bytes
 from planner.throughput.precision import DevicePrecision
 
 LARGEST_RING = 16
@@ -60,7 +60,7 @@ def step_traffic(experiment: Experiment, precision: DevicePrecision) -> Traffic:
     trained = trainable_parameters(experiment) / shards
     if experiment.sharding_stage < 3:
         return Traffic(2.0 * trained * precision.weight_bytes, 0.0)
-    weights = experiment.workload.parameters / shards * precision.wire_bytes
+    weights = weight_bytes(experiment, precision) / shards
     return Traffic(0.0, 2.0 * weights + trained * precision.wire_bytes)
 
 

@@ -18,16 +18,10 @@ from typing import NamedTuple
 
 from planner.experiment.experiment import Experiment
 from planner.hardware.machine import Machine
-from planner.throughput.adapters import (
-    FOUR_BIT_WEIGHT_BYTES,
-    four_bit_weights,
-    frozen,
-    unpacked_bytes,
-    with_low_rank,
-)
+from planner.throughput.adapters import frozen, unpacked_bytes, with_low_rank
 from planner.throughput.calibration import Calibration
 from planner.throughput.offload import GRADIENT_BUFFER_BYTES
-from planner.throughput.optimizer import trainable_parameters, update_rule
+from planner.throughput.optimizer import trainable_parameters, update_rule, weight_bytes
 from planner.throughput.precision import DevicePrecision
 from planner.throughput.vocabulary import log_probability_bytes
 from planner.workloads.workload import Memory
@@ -128,9 +122,8 @@ def _weights_and_gradients(
     parameters, trainable = _parameters(experiment)
     copies = 2.0 * trainable if precision.autocast else 0.0  # autocast keeps those of weights with a gradient only
     masters = parameters * precision.weight_bytes
-    held = precision.wire_bytes * parameters
+    held = weight_bytes(experiment, precision) / (experiment.tensor_parallel * experiment.pipeline_parallel)
     if experiment.lora_rank is not None:
-        held = _frozen_bytes(experiment, precision)
         copies, masters = held, held + 4.0 * trainable
     gradients = trainable * precision.weight_bytes
     if experiment.sharding_stage >= 2:
@@ -144,14 +137,6 @@ def _weights_and_gradients(
     if experiment.four_bit_weights:
         copies += unpacked_bytes(experiment.workload) / experiment.tensor_parallel
     return masters, copies, gradients
-
-
-def _frozen_bytes(experiment: Experiment, precision: DevicePrecision) -> float:
-    """Bytes of one GPU's share of weights that are not trained: in the arithmetic's own width, or products' packed."""
-    workload, width = experiment.workload, 2.0 if precision.autocast or precision.pure else 4.0
-    packed = four_bit_weights(workload) if experiment.four_bit_weights else 0.0
-    shards = experiment.tensor_parallel * experiment.pipeline_parallel
-    return (packed * FOUR_BIT_WEIGHT_BYTES + (workload.parameters - packed) * width) / shards
 
 
 def _activations(experiment: Experiment, precision: DevicePrecision, calibration: Calibration) -> tuple[float, float]:

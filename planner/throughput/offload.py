@@ -12,7 +12,7 @@ from planner.experiment.experiment import Experiment
 from planner.hardware.interconnect import pcie_link
 from planner.hardware.machine import Machine
 from planner.throughput.calibration import Calibration
-from planner.throughput.optimizer import trainable_parameters, update_rule
+from planner.throughput.optimizer import trainable_parameters, update_rule, weight_bytes
 from planner.throughput.precision import DevicePrecision
 from planner.units import format_bytes
 
@@ -67,7 +67,7 @@ def host_bytes(experiment: Experiment, precision: DevicePrecision, machine: Mach
     each = 2.0 * precision.weight_bytes + rule.state_bytes
     held = trainable_parameters(experiment) * each
     if experiment.offload == "all":
-        held += experiment.workload.parameters * precision.wire_bytes
+        held += weight_bytes(experiment, precision)
     return held / machine.num_nodes
 
 
@@ -85,7 +85,7 @@ def offload_time(
     per_byte = 1.0 / (link * _PCIE_SHARE * machine.devices)
     micro_bytes = trained * precision.wire_bytes
     if experiment.offload == "all":
-        micro_bytes += _FETCHES * experiment.workload.parameters * precision.wire_bytes
+        micro_bytes += _FETCHES * weight_bytes(experiment, precision)
     copying_s = accumulation * micro_bytes * per_byte
     exposed_s = max(copying_s - calibration.collectives["overlap_share_sharded"] * computing_s, 0.0)
     bandwidth, flags = _host_bandwidth(machine)

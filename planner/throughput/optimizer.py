@@ -6,7 +6,12 @@ Counts follow from the update rules (weights w, gradient g, moments m and v, eac
 from typing import NamedTuple
 
 from planner.experiment.experiment import Experiment, Optimizer
-from planner.throughput.adapters import adapter_parameters, adapter_tensors
+from planner.throughput.adapters import (
+    FOUR_BIT_WEIGHT_BYTES,
+    adapter_parameters,
+    adapter_tensors,
+    four_bit_weights,
+)
 from planner.throughput.device import DeviceRates
 from planner.throughput.precision import DevicePrecision
 
@@ -49,6 +54,13 @@ def trainable_parameters(experiment: Experiment) -> float:
     if experiment.lora_rank is not None:
         return adapter_parameters(workload, experiment.lora_rank)
     return float(workload.trainable_parameters or workload.parameters)
+
+
+def weight_bytes(experiment: Experiment, precision: DevicePrecision) -> float:
+    """All weights in the arithmetic's own width, as they are gathered and fetched; QLoRA's products packed."""
+    workload = experiment.workload
+    packed = four_bit_weights(workload) if experiment.four_bit_weights else 0.0
+    return packed * FOUR_BIT_WEIGHT_BYTES + (workload.parameters - packed) * precision.wire_bytes
 
 
 class Update(NamedTuple):

@@ -43,6 +43,17 @@ def test_gradients_of_autocast_cross_in_four_bytes_twice() -> None:
     assert sharded.every_micro_step_bytes == 3 * 2 * 25e6
 
 
+def test_frozen_weights_are_gathered_as_they_are_kept() -> None:
+    """Llama 2's 7 B: twice 2 bytes a weight, with QLoRA 0.516 of all but embedding and output layer; adapters' sums."""
+    adapted = experiment(load_workload("llama-2-7b"), lora_rank=8, zero_stage=3)
+    sums = 2 * 19_988_480
+    assert step_traffic(adapted, bf16()).every_micro_step_bytes == pytest.approx(4 * 6_738_415_616 + sums, rel=0.001)
+    packed = 6_738_415_616 - 2 * 131_072_000
+    gathered = 2 * (0.516 * packed + 2 * 2 * 131_072_000)
+    four_bit = step_traffic(adapted._replace(four_bit_weights=True), bf16())
+    assert four_bit.every_micro_step_bytes == pytest.approx(gathered + sums, rel=0.01)
+
+
 def test_the_ring_formula_on_one_node() -> None:
     found = communicate(experiment(), bf16(), machine(A100, 8, link=NVSWITCH), 0.1, 1, CALIBRATION)
     bandwidth = link_bandwidth(NVSWITCH, 8, CONSTANTS)
