@@ -197,7 +197,8 @@ def _sources(found: BuyOrRent, width: int) -> Iterator[str]:
 
 
 def _sensitivity(found: BuyOrRent) -> tuple[list[Column], list[list[str]]]:
-    columns = [Column("h/week", "right"), *(Column(change.words, "right") for change in CHANGES)]
+    columns = [Column("h/week", "right")]
+    columns += [Column(change.words, "right", drop=place) for place, change in enumerate(CHANGES)]
     own = round(found.bought[0].hours_per_week or 0.0, 1)
     return columns, [
         [f"{'▸ ' if row.hours_per_week == own else ''}{row.hours_per_week:g}", *map(months_words, row.months)]

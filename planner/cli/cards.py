@@ -35,15 +35,15 @@ _COLUMNS = (
     Column("card", width=22, least=14),
     Column("price", "right"),
     Column("is", width=8),
-    Column("seen", "right", drop=5),
-    Column("used", "right", drop=4),
+    Column("seen", "right", drop=6),
+    Column("used", "right", drop=5),
     Column("GiB", "right"),
-    Column("needs", "right", drop=2),
-    Column("batch", "right", drop=3),
+    Column("needs", "right", drop=3),
+    Column("batch", "right", drop=4),
     Column("samples/s", "right"),
     Column(_PER_1000_USD, "right"),
-    Column("samples/kWh", "right"),
-    Column("ev", width=18, least=12, drop=1),
+    Column("samples/kWh", "right", drop=1),
+    Column("ev", width=18, least=12, drop=2),
 )
 
 

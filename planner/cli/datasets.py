@@ -14,10 +14,10 @@ _COLUMNS = (
     Column("data set", width=24),
     Column("task", width=24, least=10),
     Column("samples", "right"),
-    Column("validation", "right", drop=2),
-    Column("tokens", "right"),
+    Column("validation", "right", drop=3),
+    Column("tokens", "right", drop=1),
     Column("size", "right"),
-    Column("decode", drop=1),
+    Column("decode", drop=2),
     Column("epochs", "right"),
 )
 

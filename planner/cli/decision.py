@@ -87,8 +87,9 @@ def decision_lines(shown: Shown, currency: Currency, *, as_markdown: bool, color
 
 def _front_table(shown: Shown, currency: Currency) -> tuple[list[Column], list[list[str]]]:
     columns = [
-        Column("machine", width=22, least=14), Column("where", width=26, least=12), Column("GPUs", width=20, least=10),
-        Column("buy"), Column("time", "right"), Column("cost", "right"), Column("an hour sooner", "right"),
+        Column("machine", width=22, least=14), Column("where", width=26, least=12, drop=1),
+        Column("GPUs", width=20, least=10), Column("buy"), Column("time", "right"), Column("cost", "right"),
+        Column("an hour sooner", "right"),
     ]  # fmt: skip
     cells = [
         [

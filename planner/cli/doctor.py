@@ -21,7 +21,7 @@ from planner.profiler.detect import quick_look
 from planner.profiler.full_look import full_look
 from planner.profiler.local_facts import GpuDetail
 from planner.profiler.this_machine import cache_directory, find_this_machine, store_path
-from planner.units import format_bytes
+from planner.units import counted, format_bytes
 from planner.workloads.catalog import model_index
 from planner.workloads.datasets import datasets
 from pricing.age import SPOT_STALE_AFTER_DAYS, STALE_AFTER_DAYS, age_days, is_stale
@@ -139,7 +139,7 @@ def _config() -> Finding:
         config = load_config()
     except InputError as error:
         return "FAIL", "config", str(error)
-    found = f"{len(config.machines)} own machines" if path.is_file() else "none, the defaults hold"
+    found = counted(len(config.machines), "own machine") if path.is_file() else "none, the defaults hold"
     return "ok", "config", f"{path} ({found})"
 
 
@@ -172,7 +172,7 @@ def _prices() -> Iterator[Finding]:
         yield "FAIL", "", notice
     for source in sources:
         if source.offers:
-            age = f"{source.oldest} to {source.newest}, newest {age_days(source.newest, today)} days old"
+            age = f"{source.oldest} to {source.newest}, newest {counted(age_days(source.newest, today), 'day')} old"
             count = f", {old[source.name]:,} old" if 0 < old[source.name] < source.offers else ""
             status: Status = "old" if old[source.name] else "ok"
             yield status, "", f"{source.offers:>6,}  {source.name}: {age}{count}"

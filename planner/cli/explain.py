@@ -49,7 +49,7 @@ _BESIDE_COLUMNS = (
     Column("CPU ms", "right"),
     Column("here ms", "right"),
     Column("speed-up", "right"),
-    Column("why", width=200, least=24),
+    Column("why", width=200, least=12, wraps=True),
 )
 
 
@@ -256,7 +256,12 @@ def _tables(
         (lever_title(runs.asked, currency), LEVER_COLUMNS, lever_cells(runs.levers, currency)),
         (
             "Around training",
-            (Column("stage"), Column("amount", "right"), Column("unit"), Column("note", width=200, least=24)),
+            (
+                Column("stage", least=16, wraps=True),
+                Column("amount", "right"),
+                Column("unit"),
+                Column("note", width=200, least=12, wraps=True),
+            ),
             [[stage.name, format_rate(stage.value), stage.unit, stage.note] for stage in explanation.stages],
         ),
     ]

@@ -16,12 +16,12 @@ from planner.units import UNKNOWN, format_duration
 
 RUN_COLUMNS = (Column("part"), Column("time", "right"), Column("cost", "right"))
 LEVER_COLUMNS = (
-    Column("lever", width=34, least=16),
+    Column("lever", width=34, least=16, wraps=True),
     Column("time", "right"),
     Column("of it", "right"),
     Column("cost", "right"),
     Column("memory", "right"),
-    Column("note", width=200, least=24),
+    Column("note", width=200, least=12, wraps=True),
 )
 
 

@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _lines(entries: list[Entry], found: list[Checked]) -> Iterator[str]:
     forecasts = len({entry.forecast_id for entry in entries})
     if not forecasts:
-        yield "no forecast was recorded yet: gpuplanner estimate ... --record"
+        yield from wrapped("no forecast was recorded yet: gpuplanner estimate ... --record", terminal_width())
         return
     if found:
         yield from render(_COLUMNS, [_cells(row) for row in found], color=use_color())

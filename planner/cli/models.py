@@ -25,10 +25,10 @@ _COLUMNS = (
     Column("task", width=22, least=10),
     Column("params", "right"),
     Column("fwd FLOPs", "right"),
-    Column("act./sample", "right"),
-    Column("input", "right"),
-    Column("batch", "right", drop=1),
-    Column("data set", width=20, least=10, drop=2),
+    Column("act./sample", "right", drop=2),
+    Column("input", "right", drop=1),
+    Column("batch", "right", drop=3),
+    Column("data set", width=20, least=10, drop=4),
 )
 
 

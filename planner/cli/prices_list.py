@@ -29,12 +29,12 @@ _COLUMNS = (
     Column("where", width=18, least=10),
     Column("buy", width=12),
     Column("$/h", "right"),
-    Column("$/GPU-h", "right", drop=1),
+    Column("$/GPU-h", "right", drop=2),
     Column("devices", width=24, least=9),
-    Column("GiB", "right", drop=3),
-    Column("vCPUs", "right", drop=4),
-    Column("seen"),
-    Column("flags", width=40, least=12, drop=2),
+    Column("GiB", "right", drop=4),
+    Column("vCPUs", "right", drop=5),
+    Column("seen", drop=1),
+    Column("flags", width=40, least=12, drop=3),
 )
 Row = tuple[Offer, InstanceType]
 

@@ -105,7 +105,7 @@ def _write_words(
             if reading.problem:
                 lines += hanging(f"- {reading.feed}, {reading.region or 'all'}: {reading.problem}")
     else:
-        lines += ["nothing was refreshed on this machine yet: gpuplanner prices refresh", ""]
+        lines += [*hanging("nothing was refreshed on this machine yet: gpuplanner prices refresh"), ""]
     lines.append(f"{reasons.total():,} prices set apart, never ranked")
     for reason, count in reasons.most_common():
         lines += hanging(f"  {count:,}: {reason}")

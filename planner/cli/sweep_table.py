@@ -29,7 +29,7 @@ from planner.units import format_duration
 
 _POOL_COLUMNS = (
     Column("pool", width=60, least=24),
-    Column("machines", "right"),
+    Column("machines", "right", drop=1),
     Column("makespan", "right"),
     Column("done by", "right"),
     Column("cost", "right"),
@@ -39,7 +39,7 @@ _EXPERIMENT_COLUMNS = (
     Column("#", "right"),
     Column("experiment", width=60, least=16),
     Column("machine", width=30, least=10),
-    Column("starts after", "right"),
+    Column("starts after", "right", drop=1),
     Column("result after", "right"),
     Column("result", "right"),
 )
@@ -60,9 +60,11 @@ def sweep_lines(swept: Swept, currency: Currency, max_rows: int, *, markdown: bo
         lines += wrapped(_feedback(swept), width)
     lines += [line for text in _sooner_sentences(swept, currency) for line in wrapped(text, width)]
     chart = _chart(swept, currency, width)
-    lines += ["", *(["```text", *chart, "```"] if markdown else chart), styled(gantt.LEGEND, "dim", color)]
+    lines += ["", *(["```text", *chart, "```"] if markdown else chart)]
+    lines += [styled(line, "dim", color) for line in wrapped(gantt.LEGEND, width)]
     for title, columns, cells in _tables(swept, currency, max_rows):
-        lines += ["", styled(title, "bold", color), *_table(columns, cells, width, color, markdown)]
+        lines += ["", *(styled(line, "bold", color) for line in wrapped(title, width))]
+        lines += _table(columns, cells, width, color, markdown)
     lines += ["", *paragraph("Warning", swept.warnings, width, color, "warn")]
     return lines + [styled(line, "dim", color) for line in wrapped(f"Assumed: {'; '.join(swept.assumptions)}.", width)]
 

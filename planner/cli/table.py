@@ -5,6 +5,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Literal, NamedTuple
 
 Align = Literal["left", "right"]
@@ -13,10 +14,11 @@ Style = Literal["plain", "bold", "dim", "warn"]
 _CODES: dict[Style, str] = {"plain": "", "bold": "\x1b[1m", "dim": "\x1b[2m", "warn": "\x1b[33m"}
 _RESET = "\x1b[0m"
 _FALLBACK_SIZE = (100, 24)
+_LEAST_WORDS = 8
 
 
 class Column(NamedTuple):
-    """``width`` is the most a cell may take; longer ones end in an ellipsis.
+    """``width`` is the most a cell may take; longer ones end in an ellipsis, or go on below where ``wraps``.
 
     Where the screen is narrow, a column with ``least`` may be narrowed so far, and those of the highest ``drop`` go
     first; a column without either always stays as it is.
@@ -27,6 +29,7 @@ class Column(NamedTuple):
     width: int = 60
     least: int | None = None
     drop: int = 0
+    wraps: bool = False
 
 
 def terminal_width() -> int:
@@ -64,13 +67,20 @@ def render(
 ) -> list[str]:
     """Lines of the table, as many columns as the terminal has room for: a dim header, then the styled rows."""
     columns, rows = with_room(columns, rows, terminal_width())
-    cells = [[shorten(cell, column.width) for cell, column in zip(row, columns, strict=True)] for row in rows]
-    widths = [max([len(column.title), *(len(row[i]) for row in cells)]) for i, column in enumerate(columns)]
+    cells = [[_cell(cell, column) for cell, column in zip(row, columns, strict=True)] for row in rows]
+    widths = [
+        max([len(column.title), *(len(line) for row in cells for line in row[i])]) for i, column in enumerate(columns)
+    ]
     lines = [styled(_line([column.title for column in columns], columns, widths), "dim", color)]
     for number, row in enumerate(cells):
         style = styles[number] if number < len(styles) else "plain"
-        lines.append(styled(_line(row, columns, widths), style, color))
+        lines += [styled(_line(line, columns, widths), style, color) for line in zip_longest(*row, fillvalue="")]
     return lines
+
+
+def _cell(text: str, column: Column) -> list[str]:
+    """The lines of a cell."""
+    return wrapped(text, column.width) if column.wraps and text else [shorten(text, column.width)]
 
 
 def fitted(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[Column] | None:
@@ -91,15 +101,24 @@ def fitted(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int)
 def with_room(
     columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int
 ) -> tuple[Sequence[Column], Sequence[Sequence[str]]]:
-    """The columns that a line has room for, narrowed to fit, and their cells; chosen, never clipped."""
+    """The columns that a line has room for, narrowed to fit, and their cells; chosen, never clipped.
+
+    Where that is not enough, words are shortened to ``_LEAST_WORDS`` at the least; figures stay whole.
+    """
     while True:
         fitting = fitted(columns, rows, width)
         droppable = [place for place, column in enumerate(columns) if column.drop]
-        if fitting is not None or not droppable:
-            return fitting or columns, rows
+        if fitting is not None:
+            return fitting, rows
+        if not droppable:
+            return fitted([_of_few_words(column) for column in columns], rows, width) or columns, rows
         gone = max(droppable, key=lambda place: columns[place].drop)
         columns = [*columns[:gone], *columns[gone + 1 :]]
         rows = [[*row[:gone], *row[gone + 1 :]] for row in rows]
+
+
+def _of_few_words(column: Column) -> Column:
+    return column._replace(least=min(column.least or _LEAST_WORDS, _LEAST_WORDS)) if column.align == "left" else column
 
 
 def markdown(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -22,6 +22,9 @@ COMMANDS = (
     ("gpus", "--for", "resnet50"),
     ("models", "-n", "0"),
     ("datasets", "-n", "0"),
+    ("sweep", "-m", "resnet50", "--grid", "epochs=3,6"),
+    ("breakeven", "-m", "bert-large", "-d", "squad", "-e", "2", "--buy", "RTX 4090", "--deadline", "30m"),
+    ("ledger",),
 )
 
 
@@ -30,7 +33,7 @@ def too_wide(text: str, width: int) -> list[str]:
     return [line for line in text.splitlines() if len(line) > width and max(map(len, line.split())) < width - 24]
 
 
-@pytest.mark.parametrize("width", [80, 100])
+@pytest.mark.parametrize("width", [60, 80, 100])
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_no_line_is_wider_than_the_terminal(
     run: Run, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], width: int
@@ -52,6 +55,32 @@ def test_the_ledger_is_no_wider_than_the_terminal(run: Run, monkeypatch: pytest.
 def test_a_reason_is_as_long_as_the_terminal_allows(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     assert "…" not in run("explain", *RESNET, "--gpus", "H100:8").out
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_notes_of_explain_go_on_below(run: Run, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = run("explain", *RESNET, "--on", "H100:8").out
+    words = " ".join(out[out.index("The same step on the CPU") :].split())
+    assert "…" not in words
+    for note in ("what the vendor's scripts reach", "samples are read and decoded by the CPU"):
+        assert all(word in words for word in note.split())
+
+
+def test_a_cell_that_wraps_goes_on_in_its_column() -> None:
+    columns = (Column("a", "right"), Column("note", width=9, wraps=True), Column("b"))
+    assert render(columns, [("1", "one two three", "x"), ("2", "", "y")]) == [
+        "a note    b",
+        "1 one two x",
+        "  three",
+        "2         y",
+    ]
+
+
+def test_where_no_column_may_go_words_are_cut_and_figures_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    columns = (Column("name", width=60), Column("figure", "right"))
+    assert render(columns, [("a" * 50, "1" * 25)])[1] == "a" * 13 + "… " + "1" * 25
 
 
 def test_columns_are_narrowed_before_the_least_needed_goes() -> None:
