@@ -99,9 +99,10 @@ class StepModel:
         self._recomputed_share = share_with_gradients(experiment.workload)
         self._work: dict[tuple[bool, bool, bool, int], StepWork] = {}
         self._memory: dict[tuple[bool, bool, int, bool], MemoryModel] = {}
-        # Hundreds of machines share a few dozen accelerators, counts and batches: each is timed once.
+        # Hundreds of machines share a few dozen rates, counts, batches and links: each is timed once.
         self._devices: dict[tuple[Accelerator, float], tuple[DevicePrecision | None, DeviceRates | None]] = {}
-        self._device_times: dict[tuple[Accelerator, float, BatchPlan, Split], DeviceTime] = {}
+        self._device_times: dict[tuple[DevicePrecision, DeviceRates, BatchPlan, Split], DeviceTime] = {}
+        self._links: dict[tuple[object, ...], Communication] = {}
         self._plans: dict[tuple[bool, bool, int, float | None], BatchPlan] = {}
         self._corrections: dict[tuple[str, str, tuple[str, ...]], Correction] = {}
         self._known_architectures: dict[tuple[str, str], bool] = {}
@@ -302,11 +303,15 @@ class StepModel:
     def _device_and_link(self, fitting: Fitting) -> tuple[DeviceTime, Communication]:
         """The step's time on a device, and what the devices' exchanges add, before evidence corrects them."""
         machine, precision, plan = fitting.machine, fitting.precision, fitting.plan
-        key = (machine.accelerator, fitting.share, plan, fitting.split)
+        key = (precision, fitting.rates, plan, fitting.split)
         time = self._device_times.get(key)
         if time is None:
             time = self._device_times[key] = self.device_time(precision, fitting.rates, plan, fitting.split)
-        link = self._communication(machine, precision, time, plan)
+        network = machine.network if machine.num_nodes > 1 else None
+        linked = (precision, time, plan, machine.num_gpus, machine.num_nodes, machine.link, network)
+        link = self._links.get(linked)
+        if link is None:
+            link = self._links[linked] = self._communication(machine, precision, time, plan)
         return self._offloaded(machine, precision, time, link, plan) if self._offloads else (time, link)
 
     def _flags(self, fitting: Fitting, time: DeviceTime, link: Communication, loading: InputRate) -> tuple[str, ...]:
