@@ -68,7 +68,7 @@ def predicted_s(rates: MeasuredRates, probe: Measurement) -> float | None:
     update_s = rates.updates.get(probe["optimizer"])
     if update_s is None or rates.launch_s is None or rates.held_s_per_byte is None:
         return None
-    total: float = probe["parameters"] * update_s + probe["held_bytes"] * rates.held_s_per_byte
+    total: float = probe["parameters"] * update_s + _handed_out_bytes(probe, "held_bytes") * rates.held_s_per_byte
     for op_class, flops, moved, kernels in probe["rows"]:
         rate = rates.classes.get(op_class)
         if rate is None:
@@ -99,9 +99,20 @@ def _launch_s(rows: Sequence[Measurement]) -> float | None:
 
 
 def _held_s_per_byte(by_class: Mapping[str, Sequence[Measurement]]) -> float | None:
-    """What holding memory costs beyond writing it. Half of the bytes written are held, as activations and gradients."""
+    """What a byte costs that the system hands out anew, beyond writing it; little where the C library keeps it.
+
+    A network is expected to be handed what it holds once a step: ten were handed 0.3 to 2.4 times as much
+    (docs/profile.md).
+    """
     if "held" not in by_class or "rewritten" not in by_class:
         return None
     held, rewritten = by_class["held"][0], by_class["rewritten"][0]
     extra_s: float = held["seconds"] - rewritten["seconds"]
-    return max(0.0, extra_s) / float(held["bytes"] / 2)
+    handed_out: float = max(_handed_out_bytes(held, "bytes"), held["bytes"])
+    return max(0.0, extra_s) / handed_out
+
+
+def _handed_out_bytes(row: Measurement, held: str) -> float:
+    """As the system counted it, which the C library decides and nobody foresees; what is held where nobody counted."""
+    counted = row.get("faulted_bytes")
+    return float(row[held] if counted is None else counted)

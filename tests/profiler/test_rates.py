@@ -57,8 +57,15 @@ def test_updates_overhead_and_held_memory() -> None:
     )
     assert rates.updates["sgd"] == pytest.approx(1e-9)
     assert rates.launch_s == pytest.approx(1e-5)
-    assert rates.held_s_per_byte == pytest.approx(1e-9)
+    assert rates.held_s_per_byte == pytest.approx(0.5e-9)
     assert rates.classes == {}
+
+
+@pytest.mark.parametrize(("faulted_bytes", "expected"), [(None, 0.5e-9), (16e6, 0.25e-9), (0.0, 0.5e-9)])
+def test_memory_costs_what_the_system_took_for_what_it_handed_out(faulted_bytes: float | None, expected: float) -> None:
+    """4 ms for 8 MB that are held; a C library that kept them is no reason to divide by nothing."""
+    held = {**row("held", 0, 8e6, 5e-3, 2), "faulted_bytes": faulted_bytes}
+    assert rates_of([held, row("rewritten", 0, 8e6, 1e-3, 2)]).held_s_per_byte == pytest.approx(expected)
 
 
 def test_memory_that_is_handed_out_faster_than_rewritten_costs_nothing() -> None:
@@ -80,10 +87,11 @@ MEASURED = (
 )
 
 
-def test_a_probe_tells_what_its_surroundings_cost() -> None:
-    """1 ms of update, 100 ms of held memory, 20 ms of products, 50 ms elementwise, 10 calls of 10 us: 171.1 ms."""
+@pytest.mark.parametrize(("faulted_bytes", "seconds"), [(None, 0.1211), (1e8, 0.1211), (3e8, 0.2211), (0.0, 0.0711)])
+def test_a_probe_tells_what_its_surroundings_cost(faulted_bytes: float | None, seconds: float) -> None:
+    """1 ms of update, 20 of products, 50 elementwise, 0.1 of calls, and 0.5 ns a byte that was handed out anew."""
     rows: list[list[object]] = [["mm", 2e9, 1e6, 4], ["ew", 0.0, 5e8, 6]]
-    rates = rates_of([*MEASURED, probe(0.3422, rows)])
+    rates = rates_of([*MEASURED, {**probe(2 * seconds, rows), "faulted_bytes": faulted_bytes}])
     assert rates.surroundings == {"depthwise": pytest.approx(-math.log(2), abs=1e-3)}
 
 

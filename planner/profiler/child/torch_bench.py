@@ -5,10 +5,11 @@ JSON object, written as soon as it is measured, so that whoever reads may stop i
 
     {"kind": "device", "device": "cpu", "name": ..., "torch": "2.14.1", "threads": 2, "cases": 91}
     {"kind": "rate", "name": "conv 3x3 96@28", "op_class": "conv", "phase": "forward", "flops": ..., "bytes": ...,
-     "kernels": 1, "seconds": ..., "low_s": ..., "high_s": ..., "repeats": 7}
+     "kernels": 1, "seconds": ..., "low_s": ..., "high_s": ..., "repeats": 7, "faulted_bytes": 0}
 
 ``op_class``, FLOPs and bytes (operands read and written once) are counted as in the model's operation records, so that
-a class's rate can be taken from its measurements (``bench_cases.py``).
+a class's rate can be taken from its measurements (``bench_cases.py``). ``faulted_bytes`` is the memory that the system
+handed out anew in a call, by its count of page faults (null where it keeps none).
 
 With a third number the same products are repeated for that many seconds instead, and every second or so writes
 
@@ -37,6 +38,7 @@ import torch
 from bench_case import Bench, Case
 from bench_cases import accelerator_cases, cases
 from bench_device import held_memory
+from page_faults import PageFaults
 from probe_networks import Probe, probes
 
 LEAST_REPEATS = 3
@@ -64,20 +66,27 @@ class Timer:
             call()
             self.bench.wait()
             calls = _calls_together(self.bench, call)
-            begin, most = time.perf_counter(), len(seconds) + MOST_REPEATS
-            least = len(seconds) + LEAST_REPEATS
+            before, faults = len(seconds), PageFaults()
+            begin, most = time.perf_counter(), before + MOST_REPEATS
+            least = before + LEAST_REPEATS
             while len(seconds) < least or (time.perf_counter() - begin < self.case_s and len(seconds) < most):
                 seconds.append(_seconds_a_call(self.bench, call, calls))
         return {
             "kind": "rate",
             **{field: value for field, value in case._asdict().items() if field != "build"},
             **_spread(seconds),
+            "faulted_bytes": faults.bytes_each(calls * (len(seconds) - before)),
         }
 
 
 def _spread(seconds: list[float]) -> dict[str, Any]:
     low, middle, high = statistics.quantiles(seconds, n=4, method="inclusive")
     return {"seconds": middle, "low_s": low, "high_s": high, "repeats": len(seconds)}
+
+
+def _mean(counted: list[float | None]) -> float | None:
+    known = [value for value in counted if value is not None]
+    return statistics.fmean(known) if known else None
 
 
 def _seconds_a_call(bench: Bench, call: Callable[[], Any], calls: int) -> float:
@@ -101,14 +110,17 @@ class ProbeTimer:
     def __init__(self, probe: Probe) -> None:
         self.probe = probe
         self._seconds: list[float] = []
+        self._faulted: list[float | None] = []
         probe.step()
 
     def timed(self) -> dict[str, Any]:
         """Seconds of a step inside a small network, and what it is made of."""
+        faults = PageFaults()
         for _ in range(LEAST_REPEATS):
             start = time.perf_counter()
             self.probe.step()
             self._seconds.append(time.perf_counter() - start)
+        self._faulted.append(faults.bytes_each(LEAST_REPEATS))
         probe = self.probe
         return {
             "kind": "rate",
@@ -119,6 +131,7 @@ class ProbeTimer:
             "bytes": sum(row.bytes for row in probe.rows),
             "kernels": sum(row.kernels for row in probe.rows),
             **_spread(self._seconds),
+            "faulted_bytes": _mean(self._faulted),
             "optimizer": probe.optimizer,
             "parameters": probe.parameters,
             "held_bytes": probe.held_bytes,
