@@ -24,6 +24,15 @@ class InputError(PlannerError):
     exit_code = 2
 
 
+_LISTED_BY = {
+    "accelerator": "`gpuplanner gpus` lists them",
+    "accelerator or machine": "`gpuplanner gpus` and `gpuplanner estimate -n 0` list them",
+    "model": "`gpuplanner models` lists them",
+    "data set": "`gpuplanner datasets` lists them",
+}
+"""Which command shows the names of a kind."""
+
+
 class UnknownNameError(InputError):
     """A name that is in no table, with the nearest names that are."""
 
@@ -31,6 +40,7 @@ class UnknownNameError(InputError):
         self.kind = kind
         self.name = name
         self.suggestions = tuple(suggestions)
+        hint = hint or _LISTED_BY.get(kind, "")
         message = f"unknown {kind} {name!r}"
         if self.suggestions:
             message += f"; did you mean {_either(self.suggestions)}?"

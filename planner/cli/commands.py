@@ -57,14 +57,30 @@ examples:
 """
 
 
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Help whose paths and commands are not broken at their hyphens."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        import textwrap
+
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False, break_long_words=False)
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser whose complaints are one sentence with a suggestion, raised as InputError."""
 
+    command: str | None = None
+    """The command that the root has the arguments of: what is unknown to it, the root complains of."""
+
     def error(self, message: str) -> NoReturn:
+        message = message.removeprefix("argument ")
         unknown = message.removeprefix("unrecognized arguments: ")
         if unknown != message:
             message = self._unknown(unknown.split()[0])
-        raise InputError(f"{message[0].lower()}{message[1:]} (see {self.prog} --help)")
+        program = self.prog if self.command is None else f"{self.prog} {self.command}"
+        if not message.partition(":")[0].isupper():
+            message = f"{message[0].lower()}{message[1:]}"
+        raise InputError(f"{message} (see {program} --help)")
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> object:
         """A value's own complaint, with the flag it was given to."""
@@ -96,9 +112,10 @@ def build_parser(only: str | None) -> argparse.ArgumentParser:
         prog="gpuplanner",
         description="Where should I run this training, how long will it take, and what will it cost?",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
+    root.command = only
     root.add_argument("--version", action="version", version=f"gpuplanner {__version__}")
     _add_completion_flag(root)
     subparsers = root.add_subparsers(metavar="COMMAND", parser_class=Parser)
@@ -107,7 +124,7 @@ def build_parser(only: str | None) -> argparse.ArgumentParser:
             name,
             help=command.help,
             description=command.help[0].upper() + command.help[1:] + ".",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=HelpFormatter,
             allow_abbrev=False,
         )
         if name == only:

@@ -148,7 +148,12 @@ def _add_machines(group: argparse._ArgumentGroup) -> None:
 
 def _add_limits(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--deadline", metavar="WHEN", help="12h, 'tomorrow 09:00', '2026-12-24 09:00'")
-    group.add_argument("--budget", type=amount(positive), metavar="USD", help="the most the run may cost")
+    group.add_argument(
+        "--budget",
+        type=amount(positive),
+        metavar="USD",
+        help="the most the run may cost: 60, $60; 60€ at --currency's rate",
+    )
     group.add_argument(
         "--confidence", type=probability, default=0.9, metavar="P", help="probability to meet them (0.9)"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
+from planner.cli.commands import HelpFormatter
 from planner.errors import InputError
 from planner.values import amount, positive, rows
 
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             name,
             help=words,
             description=words[0].upper() + words[1:] + ".",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=HelpFormatter,
             allow_abbrev=False,
         )
         {"list": _add_list, "refresh": _add_refresh, "status": _add_output, "history": _add_history}[name](action)

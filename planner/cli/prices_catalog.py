@@ -46,8 +46,17 @@ def places(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(providers, region patterns) as the catalogue knows them. Raises UnknownNameError."""
     try:
-        providers = tuple(catalog.check_provider(name) for name in words(provider))
+        providers = tuple(_provider(catalog, name) for name in words(provider))
         patterns = words(region)
         return providers, catalog.check_regions(",".join(patterns)) if patterns else ()
     except PricingError as error:
         raise as_planner_error(error) from error
+
+
+def _provider(catalog: Catalog, name: str) -> str:
+    """The provider as the catalogue spells it. Raises UnknownNameError with those that it has."""
+    try:
+        return catalog.check_provider(name)
+    except UnknownPlaceError as error:
+        known = f"known are {', '.join(catalog.providers())}"
+        raise UnknownNameError(error.kind, error.name, error.suggestions, known) from error

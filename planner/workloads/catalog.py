@@ -98,8 +98,7 @@ def find_model(name: str) -> ModelSummary:
     tried = list(spellings(name))
     known = next(filter(None, map(_as_written, tried)), None) or next(filter(None, map(_folded, tried)), None)
     if known is None:
-        hint = not_a_network(name) or "`gpuplanner models` lists them"
-        raise UnknownNameError("model", name, near_misses(name.strip(), _all_names()), hint)
+        raise UnknownNameError("model", name, near_misses(name.strip(), _all_names()), not_a_network(name) or "")
     return _summary(next(_rows_containing(_index_text(), f"\n{known},")))
 
 

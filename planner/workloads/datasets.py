@@ -60,7 +60,7 @@ def dataset(name: str) -> Dataset:
     if found is None:
         known = {spelling: data.name for spelling, data in _by_spelling().items()}
         nearest = dict.fromkeys(known[spelling] for spelling in near_misses(fold(name), known))
-        raise UnknownNameError("data set", name, list(nearest), "`gpuplanner datasets` lists them")
+        raise UnknownNameError("data set", name, list(nearest))
     return found
 
 

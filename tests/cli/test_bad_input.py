@@ -23,6 +23,14 @@ CASES = [
     (("estimate", "-m", "xgboost", "-e", "1"), "needs no GPU"),
     (("-d", "imagnet"), "did you mean imagenet"),
     (("--gpus", "RTX 9999"), "unknown accelerator 'RTX 9999'"),
+    (("--gpus", "nope"), "unknown accelerator 'nope'; `gpuplanner gpus` lists them"),
+    (("explain", "-m", "resnet50", "--on", "foo"), "`gpuplanner gpus` and `gpuplanner estimate -n 0` list them"),
+    (("prices", "list", "--provider", "nope"), "unknown provider 'nope'; known are aws, azure"),
+    (("prices", "foo"), "gpuplanner: ACTION: invalid choice: 'foo'"),
+    (("ledger", "x"), "there is no place for 'x' (see gpuplanner ledger --help)"),
+    (("profile", "--foo"), "unknown flag --foo (see gpuplanner profile --help)"),
+    (("--budget",), "gpuplanner: --budget: expected one argument (see gpuplanner estimate --help)"),
+    (("--budget", "60€"), "--budget: 60 EUR is not in US dollars: say your rate with --currency EUR=RATE"),
     (("--gpus", "H100:0"), "from 1 to 1024"),
     (("--gpus", "H100:many"), "from 1 to 1024"),
     (("--gpus", ""), "cannot read the GPUs"),
@@ -110,6 +118,13 @@ def test_one_sentence_and_exit_2(run: Run, arguments: tuple[str, ...], sentence:
     assert sentence in result.err
     assert result.err.startswith("gpuplanner: ")
     assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["estimate", "trace", "prices"])
+def test_help_breaks_no_path_or_command_at_its_hyphens(run: Run, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = [*run("--help").out.splitlines(), *run(command, "--help").out.splitlines()]
+    assert [line for line in lines if line.endswith("-")] == []
 
 
 def test_nothing_fits_is_exit_3_and_says_why(run: Run) -> None:
