@@ -120,17 +120,16 @@ def lines(experiment: Experiment, found: BuyOrRent, currency: Currency, *, as_ma
     text = [f"# {title}"] if as_markdown else [styled(line, "bold", color) for line in wrapped(title, width)]
     text += ["", *(styled(line, "bold", color) for line in wrapped(verdict(found, currency.show), width)), ""]
     text += _shown(*_purchases(found, currency), as_markdown, color)
-    text += ["", *_rents(found, currency, width), ""]
+    rents = [line for rent in _rents(found, currency) for line in wrapped(rent, width, hanging="  ")]
+    text += ["", *(f"- {line}" if as_markdown else line for line in rents), ""]
     text += [*_sources(found, width), ""]
     if found.bought[0].owning is not None:
-        text += [
-            f"Money spent, {found.bought[0].purchase.name}:",
-            *money_plot(found, currency.show, width=max(40, min(96, terminal_width() - 16))),
-            "",
-        ]
+        drawn = money_plot(found, currency.show, width=max(40, min(96, terminal_width() - 16)))
+        text += [f"Money spent, {found.bought[0].purchase.name}:"]
+        text += ["", "```text", *drawn, "```", ""] if as_markdown else [*drawn, ""]
         question = f"Months until {found.bought[0].purchase.name} pays against {found.rents[0].words}:"
         text += wrapped(question, width)
-        text += [*_shown(*_sensitivity(found), as_markdown, color), ""]
+        text += [*([""] if as_markdown else []), *_shown(*_sensitivity(found), as_markdown, color), ""]
     text += paragraph("Warning", found.warnings, width, color, "warn")
     return text + wrapped(f"Assumed: {'; '.join((*experiment.assumptions, *found.assumptions))}.", width)
 
@@ -166,17 +165,15 @@ def _purchase_cells(one: Bought, currency: Currency) -> list[str]:
     ]  # fmt: skip
 
 
-def _rents(found: BuyOrRent, currency: Currency, width: int) -> Iterator[str]:
+def _rents(found: BuyOrRent, currency: Currency) -> Iterator[str]:
     """What renting costs, and from when on the first purchase pays against each."""
     for rent, even in found.bought[0].against or [(rent, None) for rent in found.rents]:
         pays = "" if even is None else f"; {found.bought[0].purchase.name} {_pays(even)}"
         credit = f", less {currency.show(rent.credit_usd)} of credit once" if rent.credit_usd else ""
-        text = (
+        yield (
             f"Rent, {rent.label}: {rent.words}: {at_most_words(rent)}{currency.show(rent.usd)} and "
-            f"{format_duration(rent.time_s)} "
-            f"a run{credit}{pays}."
+            f"{format_duration(rent.time_s)} a run{credit}{pays}."
         )
-        yield from wrapped(text, width, hanging="  ")
 
 
 def _pays(even: BreakEven) -> str:

@@ -158,19 +158,22 @@ def _lines(
     output: str,
     now: datetime,
 ) -> list[str]:
-    color = use_color() and output == "table"
-    width = 10_000 if output == "markdown" else terminal_width()
+    facts = [_name_line(choice), *_run_lines(choice, runs.asked, currency, now), *_step_lines(choice, explanation)]
+    tables = [table for table in _tables(explanation, runs, currency) if table[2]]
+    refused = [f"Not ranked: {choice.candidate.blocked}"] if choice.candidate.blocked else []
+    if output == "markdown":
+        lines = [f"# {describe(experiment)}", ""]
+        lines += [f"- {text}" for text in (*facts, *refused, *(f"Warning: {text}" for text in warnings))]
+        for title, columns, cells in tables:
+            lines += ["", f"## {title}", "", *markdown(columns, cells)]
+        return lines
+    width, color = terminal_width(), use_color()
     lines = [styled(line, "bold", color) for line in wrapped(describe(experiment), width)]
-    facts = (_name_line(choice), *_run_lines(choice, runs.asked, currency, now), *_step_lines(choice, explanation))
     lines += [line for text in facts for line in wrapped(text, width)]
-    if choice.candidate.blocked:
-        text = f"Not ranked: {choice.candidate.blocked}"
-        lines += [styled(line, "warn", color) for line in wrapped(text, width)]
+    lines += [styled(line, "warn", color) for text in refused for line in wrapped(text, width)]
     lines += paragraph("Warning", warnings, width, color, "warn")[:-1]
-    for title, columns, cells in _tables(explanation, runs, currency):
-        if cells:
-            table = markdown(columns, cells) if output == "markdown" else render(columns, cells, color=color)
-            lines += ["", styled(title, "bold", color), *table]
+    for title, columns, cells in tables:
+        lines += ["", styled(title, "bold", color), *render(columns, cells, color=color)]
     return lines
 
 

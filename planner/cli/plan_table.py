@@ -97,6 +97,12 @@ def _fields(currency: Currency) -> list[_Field]:
     ]
 
 
+def _shown_fields(plan: Plan, currency: Currency) -> list[_Field]:
+    """The columns that have something to say: without limits nothing meets them."""
+    limited = any(row.p_meets is not None for row in plan.estimates)
+    return [field for field in _fields(currency) if limited or field.column.title != "meets"]
+
+
 def plan_lines(plan: Plan, currency: Currency) -> list[str]:
     """The plan as lines for a terminal as wide as this one."""
     width, color = terminal_width(), use_color()
@@ -117,8 +123,11 @@ def plan_lines(plan: Plan, currency: Currency) -> list[str]:
 
 def plan_markdown(plan: Plan, currency: Currency) -> list[str]:
     lines = [f"# {describe(plan.experiment)}", "", _prices_line(plan), ""]
-    lines += ["\n".join(_answer(plan, 10_000, False)), ""]
-    fields = _fields(currency)
+    for text in _answer(plan, 10_000, False):
+        lines += [text] if text.startswith("- ") else [text, ""]
+    if lines[-1]:
+        lines.append("")
+    fields = _shown_fields(plan, currency)
     lines += markdown([field.column for field in fields], _cells(fields, plan.estimates, currency))
     lines += ["", f"{_count(plan)}. {_LEGEND}; {marks_of(plan)}.", ""]
     lines += [f"- Warning: {text}" for text in plan.warnings]
@@ -160,8 +169,7 @@ def _ways(plan: Plan, width: int) -> list[str]:
 
 def _table(plan: Plan, currency: Currency, width: int, color: bool) -> list[str]:
     """The rows in as many columns as the screen has room for: chosen, never clipped."""
-    limited = any(row.p_meets is not None for row in plan.estimates)
-    fields = [field for field in _fields(currency) if limited or field.column.title != "meets"]
+    fields = _shown_fields(plan, currency)
     while True:
         cells = _cells(fields, plan.estimates, currency)
         columns = fitted([field.column for field in fields], cells, width)
