@@ -282,6 +282,8 @@ def _software_assumptions(request: ExperimentRequest) -> list[str]:
 def _adapter_assumptions(request: ExperimentRequest) -> list[str]:
     if request.lora_rank is None:
         return []
+    if _by_numbers(request):
+        return ["a model by numbers tells no widths: what its adapters compute, move and keep is not counted"]
     return ["an adapter beside every matrix product but the output layer's, without dropout, as peft's all-linear"]
 
 

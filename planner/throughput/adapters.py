@@ -93,7 +93,8 @@ def unpacked_bytes(workload: Workload) -> float:
     """Of the largest packed product's weights while they are in two bytes (the mean of those that share its row)."""
     products = [_matrices_of(operation) for operation in workload.operations if _is_product_backward(operation)]
     output = _output_layer(workload)
-    packed = [p for p in products if p.number > 1.0 or abs(p.weights - output.weights) > _SAME_SIZE * output.weights]
+    alone = [p for p in products if p.number == 1.0 and abs(p.weights - output.weights) > _SAME_SIZE * output.weights]
+    packed = [*alone, *(p for p in products if p.number > 1.0)]  # a model by numbers is one product of any number
     return max((_HALF * product.weights / product.number for product in packed), default=0.0)
 
 

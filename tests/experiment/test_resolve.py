@@ -95,6 +95,11 @@ class TestDefaults:
         assert adapted.lora_rank == 8
         assert any("every matrix product but the output layer's" in text for text in adapted.assumptions)
 
+    def test_a_model_by_numbers_tells_nothing_of_adapters(self) -> None:
+        numbers: dict[str, Any] = {"parameters": 7e9, "flops_per_sample": 2e13, "activation_bytes": 1e10}
+        adapted = resolve_experiment(ExperimentRequest("", tokens=1e9, seq_length=1024, lora_rank=16, **numbers))
+        assert any("tells no widths" in text for text in adapted.assumptions)
+
     def test_offload_works_with_the_zero_stage_that_it_needs(self) -> None:
         kept = resolved(zero_stage=1, offload="all")
         assert (kept.zero_stage, kept.sharding_stage) == (1, 3)

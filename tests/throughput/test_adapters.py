@@ -10,7 +10,9 @@ from planner.throughput.adapters import (
     adapter_operations,
     adapter_parameters,
     adapter_tensors,
+    four_bit_weights,
     frozen,
+    unpacked_bytes,
     with_low_rank,
 )
 from planner.throughput.calibration import load_calibration
@@ -19,6 +21,7 @@ from planner.throughput.memory import memory_model
 from planner.throughput.optimizer import update_work
 from planner.throughput.precision import resolve_precision
 from planner.workloads.catalog import load_workload
+from planner.workloads.raw import RawNumbers, workload_of_numbers
 from planner.workloads.workload import Linear, Memory, Operation, Workload
 from tests.throughput.examples import A100, convolutional
 
@@ -157,6 +160,14 @@ def test_the_update_is_of_the_adapters() -> None:
     update = update_work(asked, precision)
     assert update.traffic_bytes == pytest.approx(28 * 1_179_648, rel=0.01)
     assert update.kernels == pytest.approx(2 * 48)
+
+
+def test_one_product_at_a_time_is_unpacked() -> None:
+    """The widest of Llama 2's 7 B is 4,096 x 11,008; of a model by numbers nobody knows it."""
+    assert unpacked_bytes(load_workload("llama-2-7b")) == pytest.approx(2 * 4096 * 11008, rel=0.01)
+    numbers = workload_of_numbers(RawNumbers(7e9, 2e13, 1e10), None, 1024)
+    assert unpacked_bytes(numbers) == 0.0
+    assert four_bit_weights(numbers) == pytest.approx(7e9)
 
 
 def test_experts_of_a_mixture_get_no_adapters_and_no_weight_gradients() -> None:
