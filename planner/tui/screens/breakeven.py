@@ -16,6 +16,7 @@ from planner.plan.bought import HOURS_OF_A_WEEK, Bought
 from planner.plan.buy_or_rent import DEFAULT_PURCHASES, BuyOrRent, Terms
 from planner.plan.buying_words import months_words, verdict
 from planner.plan.rents import runs_words
+from planner.plan.words import bound_mark
 from planner.tui.asked import Values
 from planner.tui.commands import Command, bindings, footer
 from planner.tui.drawing import fitted
@@ -258,7 +259,8 @@ def assumed_text(found: BuyOrRent, card: int, palette: Palette) -> Text:
             ("resale", format_money(owning.value_usd(found.terms.months))),
         ]
     for rent, even in one.against:
-        rows += [("", ""), (f"rent, {rent.label}", ""), (rent.words, ""), ("costs", f"{format_money(rent.usd)} a run")]
+        costs = f"{bound_mark(rent)}{format_money(rent.usd)} a run"
+        rows += [("", ""), (f"rent, {rent.label}", ""), (rent.words, ""), ("costs", costs)]
         rows += [("takes", f"{format_duration(rent.time_s)} a run"), ("pays from", months_words(even.months))]
     return Text("\n").join(
         Text(f"{name:<{_LABEL}}" if value else name, style=palette.dim).append(

@@ -18,7 +18,7 @@ from planner.experiment.resolve import describe
 from planner.plan.sweep import ORDERS, SweepPlan
 from planner.plan.sweep_options import Sooner
 from planner.plan.swept import Swept
-from planner.plan.words import machine_name
+from planner.plan.words import bound_mark, machine_name
 from planner.tui.amounts import percent, round_money
 from planner.tui.asked import Values
 from planner.tui.clock import moment
@@ -216,7 +216,7 @@ def _planned(swept: Swept, palette: Palette, *, short: bool) -> Text:
     count, ready = (f"{len(plan.labels):,}", "") if short else (counted(len(plan.labels), "experiment"), "ready ")
     line = Text(f"{count} on {counted(plan.used, 'machine')}: {ready}", style=palette.text)
     line.append(moment(plan.finish_at, swept.started_at), style=strong).append(" for ", style=palette.text)
-    line.append(format_money(plan.cost_usd.p50), style=strong)
+    line.append(bound_mark(plan) + format_money(plan.cost_usd.p50), style=strong)
     if not plan.complete:
         line.append("?" if short else " and what nobody knows the price of", style=palette.warn)
     return line
@@ -265,7 +265,8 @@ def _pools_text(swept: Swept, palette: Palette, width: int) -> Text:
         line = Text.assemble((f"{fitted(name, name_cells - 1):<{name_cells}}", style))
         line.append(f"{option.machines:>3}{format_duration(option.makespan_s):>10}  ", style=palette.text)
         line.append(f"{moment(ends_at, swept.started_at):<10}", style=palette.bad if late else palette.text)
-        line.append(f"{format_money(option.cost_usd):>10}", style=palette.bad if dear else palette.text)
+        cost = bound_mark(option) + format_money(option.cost_usd)
+        line.append(f"{cost:>10}", style=palette.bad if dear else palette.text)
         lines.append(line.append(" ◆" if option.on_front else "", style=palette.dim))
     return Text("\n").join(lines)
 

@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from planner.plan.plan import Estimate
 from planner.plan.search import Limits
-from planner.plan.words import buy_word, gpus_words, machine_name, place_of_offer
+from planner.plan.words import bound_mark, buy_word, gpus_words, machine_name, place_of_offer
 from planner.tui.amounts import bought_words, percent, round_money
 from planner.tui.arrange import misses
 from planner.tui.asked import changed_words
@@ -84,7 +84,7 @@ def _recommended(ranked: Ranked, row: Estimate, palette: Palette, width: int) ->
     strong = f"bold {palette.strong}"
     name, gpus, bought = called(row, short=False), gpus_words(row), bought_words(row)
     ready = moment(row.finish_at, ranked.plan.generated_at)
-    cost = format_money(row.cost_usd.p50 if row.cost_usd else None)
+    cost = bound_mark(row) + format_money(row.cost_usd.p50 if row.cost_usd else None)
     full, plain, brief = _sure(ranked, row, palette)
     briefest = brief[: len(brief) - len(_SURE)] if row.p_meets is not None else brief
     line = Text()
@@ -138,7 +138,8 @@ def _alternative(ranked: Ranked, palette: Palette, width: int) -> Text:
     if other is None:
         return Text("No other row is both recommendable and better at any value of your time.", style=palette.dim)
     row, now = other.estimate, ranked.plan.generated_at
-    ready, cost = moment(row.finish_at, now), format_money(row.cost_usd.p50 if row.cost_usd else None)
+    ready = moment(row.finish_at, now)
+    cost = bound_mark(row) + format_money(row.cost_usd.p50 if row.cost_usd else None)
     worth = _worth(other)
     than = "Sooner" if other.sooner else "Cheaper"
     bought = bought_words(row)
@@ -197,7 +198,7 @@ def _too_large(ranked: Ranked, palette: Palette, width: int) -> Text:
         row = way.estimate
         line = Text.assemble((f" {key}  ", f"bold {palette.strong}"))
         line.append(changed_words(ranked.values, way.values), style=f"bold {palette.strong}")
-        cost = format_money(row.cost_usd.p50 if row.cost_usd else None)
+        cost = bound_mark(row) + format_money(row.cost_usd.p50 if row.cost_usd else None)
         line.append(f"   then {format_duration(row.time_s.p50 if row.time_s else None)} for {cost}", style=palette.text)
         line.append(f" ({way.note})" if way.note else "", style=palette.warn)
         line.append(f" on {called(row, short=True)}", style=palette.dim)
