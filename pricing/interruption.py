@@ -17,6 +17,7 @@ SHARE_STEPS = ((0.0, 0.05), (0.05, 0.10), (0.10, 0.15), (0.15, 0.20), (0.20, Non
 MONTH_HOURS = 730.0
 SHORTEST_RUN_HOURS = 1.0
 LIKELY_RUN_HOURS = math.sqrt(MONTH_HOURS * SHORTEST_RUN_HOURS)
+_ADVISOR = "AWS Spot Instance Advisor"
 
 
 class Interruption(NamedTuple):
@@ -64,25 +65,26 @@ class Interruptions:
 
     def of(self, provider: str, instance_type: str, region: str) -> Interruption:
         """The rate of one machine in one region; always an answer, whose source says how near it is."""
-        advisor = "AWS Spot Instance Advisor"
         if provider == "aws":
             step = self._steps.get((region, instance_type))
             if step is not None:
-                return self._of_step(step, advisor)
+                return self._of_step(step, _ADVISOR)
             step = self._machine_steps.get(instance_type)
             if step is not None:
-                return self._of_step(step, f"{advisor}: the middle of the other regions")
-        elif provider in self._measured:
-            found = self._measured[provider]
+                return self._of_step(step, f"{_ADVISOR}: the middle of the other regions")
+        known = self._by_provider.get(provider)
+        if known is None:
+            known = self._by_provider[provider] = self._of_provider(provider)
+        return known
+
+    def _of_provider(self, provider: str) -> Interruption:
+        """What was measured there; else anything from never to the most that was measured on AWS."""
+        found = self._measured.get(provider) if provider != "aws" else None
+        if found is not None:
             high = max(found.high_per_hour, self._measured_aws.high_per_hour)
             source = f"{found.source}; high end as measured on AWS"
             return Interruption(found.low_per_hour, found.per_hour, high, found.as_of, source)
-        if provider not in self._by_provider:
-            self._by_provider[provider] = self._middle(provider, f"{advisor}: the middle of all GPU machines on AWS")
-        return self._by_provider[provider]
-
-    def _middle(self, provider: str, source: str) -> Interruption:
-        """What is likely where nothing is known of the machine: anything from never to the most that was measured."""
+        source = f"{_ADVISOR}: the middle of all GPU machines on AWS"
         if provider != "aws":
             source = f"no figures of {provider}; {source}"
         middle = self._of_step(self._middle_step, source)
