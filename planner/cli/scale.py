@@ -221,7 +221,8 @@ def sentences(found: Scan, batch: str, limits: Limits, currency: Currency) -> li
     figures = f"efficiency {knee.efficiency or 0:.0%}, {format_duration(_seconds(knee))}"
     text = [_limits_sentence(found, limits, currency)] if limits.given else []
     if knee is last:
-        text += [f"All {_size(knee)} GPUs are worth it ({figures}); {how}."]
+        lead = f"All {_size(knee)} GPUs are worth it" if knee.devices > 1 else "One GPU is the most that somebody has"
+        text += [f"{lead} ({figures}); {how}."]
     else:
         text += [
             f"{_size(knee)} is the knee ({figures}): a further GPU adds less than {WORTH_IT:.0%} of the first; {how}."
@@ -238,11 +239,20 @@ def sentences(found: Scan, batch: str, limits: Limits, currency: Currency) -> li
             "Each size is the whole run on the machine with so many of them that gpuplanner estimate would recommend, "
             "at its bill."
         )
-    if any(map(_is_nobodys, found.rows)) and not all(map(_is_nobodys, found.rows)):
+    return text + _mark_sentences(found)
+
+
+def _mark_sentences(found: Scan) -> list[str]:
+    """What the mark means, where it is shown."""
+    text = []
+    nobodys = [_is_nobodys(row) for row in found.rows]
+    if any(nobodys) and not all(nobodys):
         text.append(
-            f"{NOBODYS}: nobody has a machine of that size: it is worked out on the GPUs' share of a larger one, "
-            "without a cost, and is passed over above."
+            f"{NOBODYS} before a number: nobody has a machine of that size; it is worked out on the GPUs' share of a "
+            "larger one, without a cost, and passed over above."
         )
+    if any(row.hypothetical and row.machine is not None for row in found.rows):
+        text.append(f"{NOBODYS} before a machine: it must be bought first.")
     return text
 
 

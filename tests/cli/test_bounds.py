@@ -83,7 +83,9 @@ def test_every_command_says_what_must_be_bought(run: Run, tmp_path: Path) -> Non
     asked = ("-m", "resnet50", "-e", "9", "--where", "cluster", "--gpus", "H100-SXM:8")
     rows = run("scale", *asked, "-o", "json").record["rows"]
     assert (rows[7]["machine"], rows[7]["purchase"], rows[7]["hypothetical"]) == ("DGX H100", "owned", True)
-    assert re.search(r"\*DGX H100 +buy ", run("scale", *asked).out)
+    scaled = run("scale", *asked).out
+    assert re.search(r"\*DGX H100 +buy ", scaled)
+    assert "* before a machine: it must be bought first." in scaled
     assert re.search(r"\*DGX H100 .* buy ", run("estimate", *asked, "--front").out.partition("Front of")[2])
     assert re.search(r"\*DGX H100 .* buy ", run("sweep", *asked, "--pool", "DGX H100").out)
     plan = tmp_path / "plan.json"

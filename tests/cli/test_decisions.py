@@ -270,7 +270,7 @@ def test_a_size_that_nobody_has_is_marked_and_never_the_knee(run: Run) -> None:
     assert record["knee"] == max(row["num_gpus"] for row in had if row["num_gpus"] < beyond[0])
     lines = run(*asked).out.splitlines()
     assert [line.split()[0] for line in lines[-8:]] == ["1", "2", "*3", "4", "5", "*6", "*7", "8"]
-    assert any(line.startswith("*: nobody has a machine of that size") for line in lines)
+    assert any(line.startswith("* before a number: nobody has a machine of that size") for line in lines)
 
 
 def test_a_share_is_one_of_a_host_that_runs_the_experiment_at_its_own_size(run: Run) -> None:
