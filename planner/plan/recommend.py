@@ -77,7 +77,7 @@ def why_none(rows: Sequence[Row], limits: Limits, named: Named) -> str:
 
 
 def why_not_before(rows: Sequence[Row], limits: Limits, named: Named) -> str:
-    """Why the rows shown before the recommended one are passed over, each counted once: '3 need the code ported'.
+    """Why the rows shown before the recommended one are passed over, each counted once: '3 whose code must be ported'.
 
     "" where there are none.
     """
@@ -125,7 +125,7 @@ def _hindrance(row: Row, named: Named) -> str:
     if named.selection is not None and not named.selection.matches(candidate.machine):
         return "at hand, but not named by --gpus" if candidate.is_this_machine else "not named by --gpus"
     if candidate.machine.accelerator.stack not in ORDINARY_STACKS and not _is_called_by_name(candidate.machine, named):
-        return "need the code ported"
+        return "whose code must be ported"
     offer = row.offer
     doubt = "" if offer is None else doubt_of(offer, named)
     if doubt:
