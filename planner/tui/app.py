@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
 
 from rich.text import Text
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.timer import Timer
 
-from planner.errors import InputError, PlannerError
 from planner.plan.plan import Estimate
 from planner.plan.words import machine_name
 from planner.throughput.levers import Lever
 from planner.tui.arrange import Key, Order, key_of
-from planner.tui.asked import FIRST_VALUES, Values, changed_words, command_line, faults, with_changes
+from planner.tui.asked import FIRST_VALUES, Values, command_line, with_changes
+from planner.tui.asking_app import A_MINUTE_S, AskingApp
+from planner.tui.changes import Changes
 from planner.tui.commands import EVERYWHERE, Command, bindings, with_everywhere
-from planner.tui.core import Core, LiveCore, Ranked, local_now
-from planner.tui.messages import Answered, BatchFound, Completed, LeversFound, Unanswerable
+from planner.tui.core import Core, Ranked
+from planner.tui.messages import BatchFound, LeversFound
 from planner.tui.panes import PANES
 from planner.tui.profile_control import ProfileControl
 from planner.tui.refresh_control import RefreshControl
@@ -32,21 +31,13 @@ from planner.tui.screens.dialogs import JumpScreen, TextDialog
 from planner.tui.screens.plan import PlanScreen
 from planner.tui.settings import Settings, load_settings, save_settings
 from planner.tui.texts import assumptions_text, command_text, keys_text, price_text
-from planner.tui.theme import PALETTES, Palette, themes
-from planner.tui.widgets.field import LABELS, FieldInput
 
 if TYPE_CHECKING:
     from planner.plan.buy_or_rent import Terms
     from planner.tui.sweep_form import SweepForm
 
-LEVERS_AFTER_S = COMPLETE_AFTER_S = 0.15
-"""The cursor, or the form, must rest that long before levers are looked for and the last rows are written."""
-
-A_MINUTE_S = 60.0
-"""As exact as clock times are shown."""
-
-RESTYLED_AT_ONCE = 12
-"""Widgets whose styles are worked out in one turn of the loop: Plan has about forty."""
+LEVERS_AFTER_S = 0.15
+"""The cursor must rest that long before levers are looked for."""
 
 
 def is_ready(screen: Screen[object]) -> TypeGuard[PlannerScreen]:
@@ -55,7 +46,7 @@ def is_ready(screen: Screen[object]) -> TypeGuard[PlannerScreen]:
     return isinstance(screen, PlannerScreen) and screen.is_mounted and screen.app.is_running
 
 
-class PlannerApp(App[None]):
+class PlannerApp(AskingApp):
     """``PlannerApp().run()`` opens Plan on the last question. ``core`` and ``settings`` are for tests and pictures."""
 
     TITLE = "gpuplanner"
@@ -69,40 +60,21 @@ class PlannerApp(App[None]):
     def __init__(
         self, core: Core | None = None, settings: Settings | None = None, directory: Path | None = None
     ) -> None:
-        super().__init__()
-        self._directory = directory
         remembered = settings if settings is not None else load_settings(directory)
-        self.core: Core = core or LiveCore()
-        self._remembered: Values = dict(remembered.values)
-        self.values: Values = self._remembered
-        self.order = Order(sort=remembered.sort, group=remembered.group)
-        self.ranked: Ranked | None = None
-        self.problem = ""
-        self.problem_fields: Sequence[str] = ()
-        self.problem_in_form = True
+        super().__init__(core, remembered)
+        self._directory = directory
+        self._remembered = self.values
         self.chosen: Estimate | None = None
-        self.cursor_moved = False
         self.levers: Sequence[Lever] = ()
-        self.before_levers: list[Values] = []
+        self.changes = Changes()
         self.sweep_form: SweepForm | None = None  # the Sweep tab's, kept while other tabs are open
         self.buying: Terms | None = None  # the same of Buy or rent
-        self.last_answers: dict[
-            str, tuple[Values, Any, Any]
-        ] = {}  # by tab: the form's values, its question, its answer
+        # By tab: the form's values, the tab's question, its answer.
+        self.last_answers: dict[str, tuple[Values, Any, Any]] = {}
         self._levers_of: tuple[int, Key] | None = None
-        self._asking = self._ask_again = False
-        self.clock: Callable[[], float] = time.monotonic
-        self._answered_s = self.clock()
         self._resting: Timer | None = None
         self.refresh_control = RefreshControl(self)
         self.profile_control = ProfileControl(self)
-        for theme in themes():
-            self.register_theme(theme)
-        self.theme = remembered.theme
-
-    @property
-    def palette(self) -> Palette:
-        return PALETTES.get(self.theme, PALETTES["planner-dark"])
 
     def get_default_screen(self) -> Screen[Any]:
         return PlanScreen()
@@ -120,97 +92,18 @@ class PlannerApp(App[None]):
         self.call_after_refresh(self.ask, self.values)
         self.set_interval(A_MINUTE_S / 4, self.clock_moved)
 
-    def in_thread(self, work: Callable[[], None], group: str) -> None:
-        """Run long work beside the interface. An older one of the group is let go of; what it still says is ignored."""
-        # Without a description Textual makes one of the work's repr, and so of every row of a plan among its arguments.
-        self.run_worker(work, thread=True, group=group, exclusive=True, description=group)
-
-    # Asking
-
-    def ask(self, values: Values) -> None:
-        """Rank the form's question; while one is being ranked, only the latest of those that come is kept."""
-        self.values = values
-        self._ask_again = True
-        if not self._asking:
-            self._ask_next()
-
-    def _ask_next(self) -> None:
-        self._ask_again, self._asking = False, True
-        self.in_thread(partial(self._ask_core, dict(self.values), self.order), "ask")
-
-    def _ask_core(self, values: Values, order: Order) -> None:
-        try:
-            self.post_message(Answered(self.core.ask(values, order.of_planner)))
-        except InputError as error:
-            self.post_message(Unanswerable(faults(error, values, local_now()), in_form=True))
-        except PlannerError as error:
-            self.post_message(Unanswerable({None: str(error)}, in_form=False))
-
-    def on_answered(self, message: Answered) -> None:
-        self.ranked, self.problem, self.problem_fields = message.ranked, "", ()
-        self._answered_s = self.clock()
-        self._settled()
-
-    @property
-    def answer_is_old(self) -> bool:
-        """Whether the clock has gone on since the answer was made: its "now" is no longer now."""
-        return self.clock() - self._answered_s >= A_MINUTE_S
-
-    def clock_moved(self) -> None:
-        """The bars say what time the answer is of."""
-        for screen in self._ready_screens():
-            screen.paint_bars()
-
-    def on_unanswerable(self, message: Unanswerable) -> None:
-        """Tell of the field that is being typed into first; of others only which they are."""
-        typed = self.focused.field.key if isinstance(self.focused, FieldInput) else None
-        fields = sorted((key for key in LABELS if key in message.faults), key=lambda key: key != typed)
-        first = fields[0] if fields else None
-        label = f"{LABELS[first]}: " if first is not None else ""
-        others = f" Also wrong: {', '.join(LABELS[key] for key in fields[1:])}." if fields[1:] else ""
-        self.problem = f"{label}{message.faults[first]}{'.' if others else ''}{others}"
-        self.problem_fields = fields
-        self.problem_in_form = message.in_form
-        self._settled()
-
-    def _settled(self) -> None:
-        self._asking = False
-        if self._ask_again:
-            self._ask_next()
-        else:
-            self._show()
-            self.set_timer(COMPLETE_AFTER_S, self._complete)
-
-    def _complete(self) -> None:
-        """Write out the rest of the rows, unless another question came meanwhile."""
-        ranked = self.ranked
-        if ranked is not None and not ranked.complete and not self._asking:
-            self.in_thread(lambda: self._ask_rest(ranked), "complete")
-
-    def _ask_rest(self, ranked: Ranked) -> None:
-        self.post_message(Completed(self.core.complete(ranked)))
-
-    def on_completed(self, message: Completed) -> None:
-        if self.ranked is not None and self.ranked.number == message.ranked.number:
-            self.ranked = message.ranked
-            self._show()
-
-    def reorder(self, order: Order) -> None:
-        """Show the rows in another order; the planner is asked only where the order is its own."""
-        before, self.order = self.order, order
-        if order.of_planner != before.of_planner:
-            self.cursor_moved = False
-            self.ask(self.values)
-        else:
-            self._show()
-
-    def _show(self) -> None:
+    def show_answer(self) -> None:
         for screen in self._ready_screens():
             screen.refresh_content()
 
     def _ready_screens(self) -> list[PlannerScreen]:
         """The plan, and the tab over it."""
         return [screen for screen in self.screen_stack if is_ready(screen)]
+
+    def clock_moved(self) -> None:
+        """The bars say what time the answer is of."""
+        for screen in self._ready_screens():
+            screen.paint_bars()
 
     @property
     def is_settled(self) -> bool:
@@ -222,18 +115,14 @@ class PlannerApp(App[None]):
             return True
         return ranked.complete and self._levers_of == (ranked.number, key_of(row))
 
+    def step(self, by: int) -> None:
+        """Move the plan's cursor by so many rows."""
+        self.plan_screen.step(by)
+
     def row_changed(self) -> None:
         """Tell the tab that lies over the plan."""
         for screen in self._ready_screens():
             screen.row_changed()
-
-    @property
-    def outdated(self) -> str:
-        """Why the answer shown is not that to the form as it stands; '' where it is."""
-        if self.problem:
-            return self.problem
-        answered = self.ranked is None or self.ranked.values == self.values
-        return "" if answered else "The form has changed, and its answer is still to come."
 
     # Levers of the row under the cursor
 
@@ -260,40 +149,53 @@ class PlannerApp(App[None]):
             self.plan_screen.show_levers()
 
     def try_lever(self, lever: Lever) -> None:
-        """Put it into the form and ask; what was asked before is kept, to come back to."""
+        """Put it into the form and ask."""
         if self.ranked is not None:
-            self.before_levers.append(self.values)
-            self._ask_otherwise(with_changes(self.values, self.ranked.plan.experiment, lever.experiment))
+            values = with_changes(self.values, self.ranked.plan.experiment, lever.experiment)
+            self.change_question(values, same_row=True)
 
     @property
     def tried(self) -> str:
         """The lever tried last in the form's word, while it is on; '' where none is."""
-        if not self.before_levers:
-            return ""
-        before, now = (values.get("levers", "") for values in (self.before_levers[-1], self.values))
-        return changed_words({"levers": before}, {"levers": now})
+        return self.changes.levers_on(self.values)
 
-    def change_question(self, values: Values) -> None:
-        """Ask it instead of the form's own, which is kept, to come back to."""
-        self.before_levers.append(self.values)
-        self._ask_otherwise(values)
-        self.cursor_moved = False
+    # Other questions by a key
+
+    def change_question(self, values: Values, *, same_row: bool = False) -> None:
+        """Ask it instead of the form's own; another key takes that back. ``same_row``: the cursor stays on its row."""
+        self.changes.add(self.values, values)
+        self._ask_otherwise(values, same_row=same_row)
 
     def action_start_over(self) -> None:
         """The question of a first visit in the usual order."""
         self.order = Order()
         self.change_question(FIRST_VALUES)
 
-    def undo_lever(self) -> None:
-        if self.before_levers:
-            self._ask_otherwise(self.before_levers.pop())
+    def take_back(self) -> None:
+        """The newest change that a key made."""
+        values = self.changes.take_back(self.values)
+        if values is None:
+            self.notify("No key has changed the form, so there is nothing to take back.")
         else:
-            self.notify("No lever was tried, so there is none to undo.")
+            self._ask_otherwise(values, same_row=True)
 
-    def _ask_otherwise(self, values: Values) -> None:
-        self.cursor_moved = True
+    def _ask_otherwise(self, values: Values, *, same_row: bool) -> None:
+        self.remember()
+        self.cursor_moved = same_row
         self.plan_screen.fill(values)
         self.ask(values)
+        self.remember()
+
+    def action_recent(self) -> None:
+        """The questions asked before; one that is chosen goes into the form."""
+        from planner.tui.screens.recent import RecentScreen
+
+        def ask(values: Values | None) -> None:
+            if values is not None:
+                self.change_question(values)
+
+        self.remember()
+        self.push_screen(RecentScreen(self.recent, self.palette), ask)
 
     # The largest batch of a row
 
@@ -311,7 +213,7 @@ class PlannerApp(App[None]):
             known = "no batch fits" if message.largest == 0 else "the largest batch is not known for"
             self.problem, self.problem_fields = f"batch: {known} {machine_name(message.row)}", ("batch",)
             self.problem_in_form = True
-            self._show()
+            self.show_answer()
 
     # Refreshing the prices
 
@@ -352,6 +254,7 @@ class PlannerApp(App[None]):
 
     def action_go(self, mode: str) -> None:
         """Open a tab over the plan; the plan itself is what lies under them all."""
+        self.remember()
         while len(self.screen_stack) > 1:
             self.pop_screen()
         if mode != "plan":
@@ -382,8 +285,9 @@ class PlannerApp(App[None]):
 
     def action_assumptions(self) -> None:
         if self.ranked is not None:
-            text = assumptions_text(self.ranked.plan, self.palette, outdated=self.outdated)
-            self.push_screen(TextDialog("The answer and what it assumes", text, "a"))
+            text = assumptions_text(self.ranked, self.palette, outdated=self.outdated)
+            ways = self.plan_screen.ways()
+            self.push_screen(TextDialog("The answer and what it assumes", text, "a", does=ways))
 
     def action_keys(self) -> None:
         text = keys_text(with_everywhere(self._commands_here()), self.palette)
@@ -409,31 +313,17 @@ class PlannerApp(App[None]):
 
         self.push_screen(JumpScreen(targets), go)
 
-    def action_other_theme(self) -> None:
-        self.theme = "planner-light" if self.theme == "planner-dark" else "planner-dark"
-
-    def refresh_css(self, animate: bool = True) -> None:
-        """What Textual does when the theme changes, but some widgets at a time: all at once hold up the keys."""
-        self.stylesheet.set_variables(self.get_css_variables())
-        self.stylesheet.reparse()
-        self.call_later(self._restyle, animate)
-
-    async def _restyle(self, animate: bool) -> None:
-        nodes = [self, *(node for screen in self.screen_stack for node in screen.walk_children(with_self=True))]
-        with self.batch_update():
-            for first in range(0, len(nodes), RESTYLED_AT_ONCE):
-                self.stylesheet.update_nodes(nodes[first : first + RESTYLED_AT_ONCE], animate=animate)
-                await asyncio.sleep(0)
-            self.screen.refresh(layout=True)
-
-    def watch_theme(self, theme: str) -> None:
-        if theme in PALETTES and self.is_running:
-            self.call_after_refresh(self._show)
+    def repaint(self) -> None:
+        for screen in self._ready_screens():
+            screen.repaint()
 
     async def action_quit(self) -> None:
         self.refresh_control.stop()
         self.profile_control.stop()
-        save_settings(Settings(self._values_to_keep(), self.theme, self.order.sort, self.order.group), self._directory)
+        self.remember()
+        kept_values, order = self._values_to_keep(), self.order
+        settings = Settings(kept_values, self.theme, order.sort, order.group, tuple(self.recent))
+        save_settings(settings, self._directory)
         self.exit()
 
     def _values_to_keep(self) -> Values:

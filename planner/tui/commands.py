@@ -36,6 +36,7 @@ EVERYWHERE = (
         for number, pane in enumerate(PANES, start=1)
     ),
     Command("Go", "to a pane by its letter", "ctrl+o", "app.jump"),
+    Command("Go", "back to a question asked before", "l", "app.recent"),
     Command("Show", "the same question as a command line, and copy it", "y", "app.command_line", "Command"),
     Command("Show", "the answer in full, what was assumed, and warnings", "a", "app.assumptions"),
     Command("Show", "all keys of this screen", "question_mark", "app.keys", "Help"),
@@ -46,7 +47,9 @@ EVERYWHERE = (
 PLAN = (
     Command("Relax", "the deadline, as far as it takes", "d", "screen.relax('deadline')", "Deadline"),
     Command("Relax", "the budget, as far as it takes", "b", "screen.relax('budget')", "Budget"),
-    Command("Relax", "the experiment, in the way named first, so that it fits", "t", "screen.make_fit", "Make it fit"),
+    Command("Relax", "the experiment, in the way named first: it fits", "t", "screen.make_fit(0)", "Make it fit"),
+    Command("Relax", "the experiment, in the way named second", "T", "screen.make_fit(1)"),
+    Command("Relax", "the experiment, in the way named third", "", "screen.make_fit(2)"),
     Command("Plan", "why this row", "enter", "screen.why", "Why"),
     Command("Plan", "edit the experiment", "f", "screen.form", "Form"),
     Command("Plan", "filter the rows", "slash", "screen.filter", "Filter"),
@@ -61,7 +64,7 @@ PLAN = (
     Command("Plan", "ask again, now", "ctrl+r", "app.ask_again"),
     Command("Plan", "the recommended row", "r", "screen.recommended"),
     Command("Plan", "start over with the first question", "", "app.start_over"),
-    Command("Plan", "undo the lever tried last", "z", "screen.undo_lever"),
+    Command("Plan", "take back what a key changed last", "z", "screen.take_back", "Take back"),
     Command("Plan", "the largest batch that fits this row's machine", "B", "screen.largest_batch"),
     *(
         Command("Sort", f"by {name}", "", f"screen.sort_by('{sort}')")
@@ -95,7 +98,7 @@ WHY = (
     Command("Why", "the next row", "n", "screen.step(1)", "Next rank"),
     Command("Why", "the row before", "N", "screen.step(-1)"),
     Command("Why", "try this lever: it goes into the form", "space", "screen.try_lever", "Try lever"),
-    Command("Why", "undo the lever tried last", "z", "screen.undo_lever", "Undo"),
+    Command("Why", "take back what a key changed last", "z", "screen.take_back", "Take back"),
     Command("Why", "a file that launches this row", "x", "app.export", "Export"),
 )
 PRICES = (

@@ -17,7 +17,7 @@ from planner.plan.explain import Explanation, explain
 from planner.plan.lever_runs import LeverRun, runs_of
 from planner.plan.pick import find
 from planner.plan.plan import Estimate, Plan
-from planner.plan.planning import Answer, answer, ways_to_fit, written
+from planner.plan.planning import Answer, answer, written
 from planner.plan.question import Question
 from planner.plan.rows import ranked_estimate
 from planner.plan.search import Sort
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from planner.plan.buy_or_rent import BuyOrRent, Terms
     from planner.plan.relax import Relaxation
     from planner.plan.swept import Swept
+    from planner.tui.measured import Stored
     from planner.tui.profiling import Profiling
     from planner.tui.sweep_form import SweepForm
     from pricing.store import Change, Reading
@@ -73,7 +74,7 @@ class Ranked(NamedTuple):
 
     ``plan`` has the first rows only until it is ``complete``. ``answer`` is what the plan was written from (None in
     samples that show a plan only). ``relaxations`` are there where limits leave nothing to recommend, ``ways_to_fit``
-    where the machines' memory does, the cheapest first.
+    where most machines are too small for the experiment, the cheapest first.
     """
 
     number: int
@@ -149,6 +150,8 @@ class Core(Protocol):
 
     def profile_words(self) -> str: ...
 
+    def stored_profile(self) -> Stored | None: ...
+
     def profiling(self) -> Profiling: ...
 
 
@@ -184,14 +187,14 @@ class LiveCore:
             )
         plan = written(experiment, answered, now, by_machine=True, max_rows=FIRST_ROWS)
         ranked = Ranked(self._asked, values, asked, plan, shown, answered, complete=False)
-        return ranked if plan.recommendation else _with_ways_out(ranked, answered, now)
+        return _with_ways_out(ranked, answered, now)
 
     def complete(self, ranked: Ranked) -> Ranked:
         if ranked.answer is None or ranked.complete:
             return ranked
         plan = ranked.plan
         with uncollected():
-            rows = written(plan.experiment, ranked.answer, plan.generated_at, by_machine=True)
+            rows = written(plan.experiment, ranked.answer, plan.generated_at, by_machine=True, found=plan.refits)
         return ranked._replace(plan=rows, complete=True)
 
     def levers(self, ranked: Ranked, estimate: Estimate) -> Sequence[Lever]:
@@ -293,6 +296,13 @@ class LiveCore:
         profile = self._opened().local.profile
         return f"measured: {profile.words}" if profile is not None and profile.words else ""
 
+    def stored_profile(self) -> Stored | None:
+        """The profile as it is stored; None where nothing was measured. Raises InputError where it cannot be read."""
+        from planner.tui.measured import read_stored
+
+        profile = self._opened().local.profile
+        return None if profile is None else read_stored(Path(profile.path))
+
     def profiling(self) -> Profiling:
         from planner.tui.profiling import LiveProfiling
 
@@ -343,22 +353,25 @@ class _Remembered(Catalog):
 
 
 def _with_ways_out(ranked: Ranked, answered: Answer, now: datetime) -> Ranked:
-    """The answer with what its limits, or the experiment, would have to be; only one without a recommendation pays."""
-    from planner.plan.relax import relaxations
+    """The answer with what its limits, or the experiment, would have to be."""
+    if ranked.question.limits.given and not ranked.plan.recommendation:
+        from planner.plan.relax import relaxations
 
-    found = relaxations(answered, now) if ranked.question.limits.given else ()
-    return ranked._replace(relaxations=found) if found else ranked._replace(ways_to_fit=_ways_to_fit(ranked, answered))
+        found = relaxations(answered, now)
+        if found:
+            return ranked._replace(relaxations=found)
+    return ranked._replace(ways_to_fit=_ways_to_fit(ranked))
 
 
-def _ways_to_fit(ranked: Ranked, answered: Answer) -> list[WayToFit]:
+def _ways_to_fit(ranked: Ranked) -> tuple[WayToFit, ...]:
     plan, found = ranked.plan, []
-    for way in ways_to_fit(plan.experiment, answered, plan.generated_at):
+    for way in plan.refits:
         values = dict(with_changes(ranked.values, plan.experiment, way.experiment))
         if way.num_nodes is not None:
             values["nodes"] = str(way.num_nodes)
         row = ranked_estimate(way.row, 1, on_front=False, now=plan.generated_at)
         found.append(WayToFit(values, row, way.note))
-    return found
+    return tuple(found)
 
 
 def _candidate(ranked: Ranked, estimate: Estimate) -> Candidate | None:

@@ -1,11 +1,13 @@
 """Small pictures made of text cells: bars, interval bars on a log axis, numbers with dim units."""
 
 import math
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from rich.text import Text
 
+from planner.tui.theme import Palette
 from planner.units import Interval
 
 _HOUR, _DAY, _YEAR = 3600.0, 86400.0, 365 * 86400.0
@@ -57,10 +59,27 @@ def axis_around(values: Iterable[float], ticks: Sequence[float]) -> LogAxis:
     return LogAxis(low, high)
 
 
-def round_step(span: float, steps: float) -> float:
-    """The least of 1, 2 and 5 times a power of ten of which at most ``steps`` cover ``span`` (> 0)."""
-    power = 10.0 ** math.floor(math.log10(span / steps))
-    return next(digit * power for digit in (1, 2, 5, 10) if digit * power * steps >= span)
+class EvenAxis(NamedTuple):
+    """A linear axis from 0: labels, ``step`` apart, stand on whole rows, ``rows`` apart; ``top`` is the last row."""
+
+    step: float
+    rows: int
+    top: float
+
+
+def even_axis(highest: float, rows: int, least: int = 2) -> EvenAxis:
+    """The axis over ``rows`` rows (2 ``least`` or more) that holds ``highest`` (> 0) with the least air over it.
+
+    Steps are 1, 2, 2.5 and 5 times powers of ten, ``least`` rows apart or more; four labels, or as many as have room.
+    """
+    power = 10.0 ** math.floor(math.log10(highest))
+    found = []
+    labels = min(4, (rows - 1) // least + 1)
+    for step in (digit * power * scale for scale in (0.1, 1, 10) for digit in (1, 2, 2.5, 5)):
+        between = math.floor((rows - 1) * step / highest * (1 + 1e-9))
+        if least <= between <= rows - 1:
+            found.append(EvenAxis(step, between, (rows - 1) * step / between))
+    return min(found, key=lambda axis: ((rows - 1) // axis.rows + 1 < labels, axis.top))
 
 
 def bar(share: float, cells: int, color: str, track: str) -> Text:
@@ -109,6 +128,19 @@ def stacked_bar(parts: Sequence[tuple[float, str]], cells: int) -> Text:
 def fitted(text: str, width: int) -> str:
     """``text`` in ``width`` cells, with an ellipsis where it was longer."""
     return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+
+
+def fact(label: str, value: str, note: str, cells: int, width: int, palette: Palette) -> Text:
+    """'CPU    AMD EPYC   taken as AMD Zen 4': the label in ``cells``; what has no room goes on under the value."""
+    first, *more = textwrap.wrap(value, max(width - cells, 8)) or [""]
+    text = Text(f"{label:<{cells}}", style=palette.dim).append(first, style=palette.text)
+    for line in more:
+        text.append(f"\n{'':<{cells}}{line}", style=palette.text)
+    if note and not more and cells + len(first) + 3 + len(note) <= width:
+        return text.append(f"   {note}", style=palette.faint)
+    for line in textwrap.wrap(note, max(width - cells, 8)):
+        text.append(f"\n{'':<{cells}}{line}", style=palette.faint)
+    return text
 
 
 def both_ends(left: Text, right: Text, width: int) -> Text:

@@ -1,4 +1,4 @@
-"""What the app remembers between visits: the last question that had an answer, the theme, the order of the table."""
+"""What the app remembers between visits: the questions that had an answer, the theme, the order of the table."""
 
 import json
 from contextlib import suppress
@@ -8,6 +8,7 @@ from typing import NamedTuple
 from planner.profiler.this_machine import cache_directory
 from planner.tui.arrange import GROUPS, SORTS
 from planner.tui.asked import FIRST_VALUES, Values
+from planner.tui.recent import MOST
 from planner.tui.theme import PALETTES
 from planner.tui.widgets.field import LABELS
 
@@ -19,6 +20,7 @@ class Settings(NamedTuple):
     theme: str = "planner-dark"
     sort: str = "value"
     group: str = ""
+    recent: tuple[Values, ...] = ()
 
 
 def load_settings(directory: Path | None = None) -> Settings:
@@ -39,6 +41,7 @@ def load_settings(directory: Path | None = None) -> Settings:
         theme=_one_of(record.get("theme"), PALETTES, known.theme),
         sort=_one_of(record.get("sort"), SORTS, known.sort),
         group=_one_of(record.get("group"), GROUPS, known.group),
+        recent=_questions(record.get("recent")),
     )
 
 
@@ -49,7 +52,8 @@ def save_settings(settings: Settings, directory: Path | None = None) -> None:
         return
     with suppress(OSError):
         directory.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(settings._replace(values=dict(settings.values))._asdict(), ensure_ascii=False, indent=1)
+        plain = settings._replace(values=dict(settings.values), recent=tuple(map(dict, settings.recent)))
+        text = json.dumps(plain._asdict(), ensure_ascii=False, indent=1)
         partial = directory / f"{_FILE}.part"
         partial.write_text(text, encoding="utf-8")
         partial.replace(directory / _FILE)
@@ -61,6 +65,12 @@ def _texts(values: object) -> dict[str, str]:
         return {}
     texts = {key: text for key, text in values.items() if key in LABELS and isinstance(text, str)}
     return texts if "model" in texts else {}
+
+
+def _questions(stored: object) -> tuple[Values, ...]:
+    """The forms among a list's entries, as many as are kept."""
+    found = map(_texts, stored) if isinstance(stored, list) else ()
+    return tuple(values for values in found if values)[:MOST]
 
 
 def _one_of(value: object, known: object, default: str) -> str:

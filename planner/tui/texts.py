@@ -11,11 +11,14 @@ from planner.plan.words import machine_name
 from planner.tui.clock import age, day
 from planner.tui.commands import Command
 from planner.tui.core import Prices, Ranked
+from planner.tui.form_words import in_form
 from planner.tui.refresh_control import RefreshControl
 from planner.tui.theme import Palette
+from planner.tui.ways import way_lines
 from pricing.age import age_days
 
 _MOST_NAMES = 30
+_WAYS = "Ways out: a key takes one, z takes it back"
 
 
 def keys_text(commands: Iterable[Command], palette: Palette) -> Text:
@@ -31,20 +34,28 @@ def keys_text(commands: Iterable[Command], palette: Palette) -> Text:
     return text.append("\n  ctrl+p   the palette: all commands, also those without a key", style=palette.dim)
 
 
-def assumptions_text(plan: Plan, palette: Palette, *, outdated: str = "") -> Text:
-    """The answer in full, what it passes over, and what it rests on; ``outdated`` is why it is not that to the form."""
-    text = Text()
+def assumptions_text(ranked: Ranked, palette: Palette, *, outdated: str = "") -> Text:
+    """The answer in full, the ways to another with their keys, what it passes over, and what it rests on.
+
+    ``outdated`` is why it is not that to the form as it stands.
+    """
+    text, plan = Text(), ranked.plan
     for title, sentences, style in (
         ("The last answer, not that to the form as it stands", [outdated] if outdated else [], palette.bad),
         ("Answer", _answer_sentences(plan), palette.text),
+        (_WAYS, way_lines(ranked, palette), palette.text),
         ("Warnings", plan.warnings, palette.warn),
         ("Assumed", plan.assumptions, palette.text),
     ):
-        if sentences:
-            text.append(f"{title}\n", style=f"bold {palette.strong}")
-            for sentence in sentences:
-                text.append("· ", style=palette.faint).append(f"{sentence}\n", style=style)
-            text.append("\n")
+        if not sentences:
+            continue
+        text.append(f"{title}\n", style=f"bold {palette.strong}")
+        for sentence in sentences:
+            if isinstance(sentence, Text):
+                text.append_text(sentence).append("\n")
+            else:
+                text.append("· ", style=palette.faint).append(f"{in_form(sentence)}\n", style=style)
+        text.append("\n")
     text.rstrip()
     return text
 
@@ -52,22 +63,18 @@ def assumptions_text(plan: Plan, palette: Palette, *, outdated: str = "") -> Tex
 def _answer_sentences(plan: Plan) -> list[str]:
     chosen = plan.recommendation
     if chosen is None:
-        return [text for text in (plan.no_recommendation, *_ways(plan)) if text]
+        return [plan.no_recommendation] if plan.no_recommendation else []
     sentences = [chosen.sentence, *(f"Mind: {hint}." for hint in chosen.estimate.hints)]
     if chosen.passed_over:
         sentences.insert(1, f"Passed over: {chosen.passed_over}.")
-    return [*sentences, *([plan.tier] if plan.tier else []), *_ways(plan)]
-
-
-def _ways(plan: Plan) -> list[str]:
-    return [f"{way[0].upper()}{way[1:]}." for way in plan.nearest]
+    return [*sentences, *([plan.tier] if plan.tier else [])]
 
 
 def unranked_text(plan: Plan, palette: Palette) -> Text:
     """Reasons, those of most machines first, each with its machines."""
     by_reason: dict[str, list[str]] = {}
     for row in plan.unranked:
-        by_reason.setdefault(row.reason, []).append(machine_name(row))
+        by_reason.setdefault(in_form(row.reason), []).append(machine_name(row))
     if not by_reason:
         return Text("Every row has a rank.", style=palette.dim)
     text = Text()

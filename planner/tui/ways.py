@@ -8,10 +8,11 @@ from rich.text import Text
 
 from planner.plan.plan import Estimate
 from planner.plan.search import Limits
-from planner.plan.words import buy_word, machine_name, place_of_offer
+from planner.plan.words import bound_mark, buy_word, machine_name, place_of_offer
 from planner.tui.amounts import round_money
 from planner.tui.asked import changed_words
 from planner.tui.clock import moment
+from planner.tui.drawing import fitted
 from planner.tui.theme import Palette
 from planner.units import format_duration, format_money
 
@@ -25,6 +26,8 @@ FIT_KEYS = ("t", "T")
 _LIMIT_KEYS = {"deadline": "d", "budget": "b"}
 _THEN = 28
 """The cell from which on a line says what comes of a moved limit."""
+
+_NAME = 20
 
 
 def way_lines(ranked: Ranked, palette: Palette) -> list[Text]:
@@ -58,14 +61,14 @@ def _fitting(key: str, way: WayToFit, ranked: Ranked, palette: Palette) -> Text:
     row = way.estimate
     line = Text.assemble((f" {key}  ", f"bold {palette.strong}"))
     line.append(changed_words(ranked.values, way.values), style=f"bold {palette.strong}")
-    cost = format_money(row.cost_usd.p50 if row.cost_usd else None)
+    cost = bound_mark(row) + format_money(row.cost_usd.p50 if row.cost_usd else None)
     line.append(f"   then {format_duration(row.time_s.p50 if row.time_s else None)} for {cost}", style=palette.text)
     line.append(f" ({way.note})" if way.note else "", style=palette.warn)
     return line.append(f" on {called(row, short=True)}", style=palette.dim)
 
 
 def _relaxing(relaxed: Relaxation, ranked: Ranked, palette: Palette) -> Text:
-    """'d  deadline to Mon 12:15   then lab-a100 meets it, but not the budget'."""
+    """'d  deadline to Mon 12:15   then lab-a100 meets it, not the budget'."""
     limits = ranked.question.limits
     if relaxed.limit == "deadline":
         other, to = "budget", moment(relaxed.limits.deadline, ranked.plan.generated_at)
@@ -73,8 +76,8 @@ def _relaxing(relaxed: Relaxation, ranked: Ranked, palette: Palette) -> Text:
         other, to = "deadline", round_money(relaxed.limits.budget_usd or 0.0)
     text = Text.assemble((f" {_LIMIT_KEYS[relaxed.limit]}  ", f"bold {palette.strong}"))
     text.append(f"{relaxed.limit} to ", style=palette.text).append(to, style=f"bold {palette.strong}")
-    name = machine_name(relaxed.estimate)
+    name = fitted(machine_name(relaxed.estimate), _NAME)
     met = "meets both" if both_given(limits) else "meets it"
-    then = f"then {name} {met}" if relaxed.meets_all else f"then {name} meets it, but not the {other}"
+    then = f"then {name} {met}" if relaxed.meets_all else f"then {name} meets it, not the {other}"
     text.append(" " * max(_THEN - text.cell_len, 2)).append(then, style=palette.dim)
     return text

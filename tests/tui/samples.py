@@ -24,6 +24,7 @@ from planner.throughput.levers import Lever
 from planner.throughput.sensitivity import Sensitivity
 from planner.tui.asked import Values, question, request
 from planner.tui.core import Alternative, Prices, Ranked
+from planner.tui.measured import Stored
 from planner.tui.profiling import Profiling
 from planner.tui.refreshing import Refreshing
 from planner.tui.sweep_form import SweepForm
@@ -320,6 +321,9 @@ class CannedCore:
 
     def profile_words(self) -> str:
         return ""
+
+    def stored_profile(self) -> Stored | None:
+        return None
 
     def profiling(self) -> Profiling:
         return SampleProfiling()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,11 @@ def test_what_does_not_fit_is_said_in_its_line_and_in_the_chart() -> None:
     found = sample_buying(Terms())
     assert "does not fit" in cards_text(found, 0, PALETTE, 100).plain
     assert max(map(len, cards_text(found, 0, PALETTE, 76).plain.splitlines())) <= 76
+    missing = found._replace(bought=tuple(one._replace(misses_limits=not one.problem) for one in found.bought))
+    for width in (56, 76, 92, 100):
+        lines = cards_text(missing, 0, PALETTE, width).plain.splitlines()
+        assert max(map(len, lines)) <= width
+        assert sum("misses limits" in line for line in lines) == 2
     last = len(found.bought) - 1
     assert "cannot run it" in money_text(found, last, PALETTE, 80, 14).plain
     assert money_text(found, 0, PALETTE, 30, 5).plain == ""
@@ -84,6 +90,10 @@ def test_money_has_two_labels_at_least_and_rent_begins_at_nothing(height: int, h
         lines = money_text(found, card, PALETTE, 72, height).plain.split("\n")
         labels = [line.split("┤")[0].strip() for line in lines if "┤" in line]
         assert len(labels) >= 2
+        rows = [index for index, line in enumerate(lines) if "┤" in line]
+        assert len({below - above for above, below in itertools.pairwise(rows)}) == 1  # evenly spaced
+        dollars = [float(label.strip("$").replace(",", "")) for label in labels]
+        assert len({above - below for above, below in itertools.pairwise(dollars)}) == 1
         assert labels[-1] == "$0"
         zero = next(line for line in lines if line.strip().startswith("$0┤"))
         first = chr(ord(zero.split("┤")[1][0]) - 0x2800)

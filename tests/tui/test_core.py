@@ -11,8 +11,10 @@ import pytest
 
 from planner.cli.main import main
 from planner.errors import InputError, NothingFitsError
+from planner.plan import planning
 from planner.plan.buy_or_rent import Terms
 from planner.plan.buying_words import verdict
+from planner.plan.refit import refits
 from planner.plan.words import machine_name
 from planner.tui.asked import Values, command_line
 from planner.tui.core import FIRST_ROWS, LiveCore
@@ -82,6 +84,22 @@ def test_what_is_too_large_has_ways_to_fit_that_are_questions_with_an_answer(cor
     assert changed.recommended.name == way.estimate.name
     assert changed.recommended.time_s == way.estimate.time_s
     assert core.ask({"model": "resnet50"}, "value").ways_to_fit == ()
+
+
+def test_ways_to_fit_are_looked_for_once(core: LiveCore, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+
+    def counted(*arguments: object) -> object:
+        looked.append(arguments)
+        return refits(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(planning, "refits", counted)
+    ranked = core.ask({"model": "llama-3-70b", "epochs": "1"}, "value")
+    whole = core.complete(ranked)
+    assert len(looked) == 1
+    assert whole.plan.refits == ranked.plan.refits != ()
+    assert whole.plan.nearest == ranked.plan.nearest
+    assert len(ranked.ways_to_fit) == len(ranked.plan.refits)
 
 
 def test_a_question_that_cannot_be_asked(core: LiveCore) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
@@ -13,10 +15,13 @@ from planner.tui.drawing import (
     bar,
     both_ends,
     close_axis,
+    even_axis,
+    fact,
     fitted,
     interval_bar,
     stacked_bar,
 )
+from planner.tui.theme import DARK
 from planner.units import Interval
 
 AMOUNTS = st.floats(1e-3, 1e9)
@@ -70,3 +75,25 @@ def test_texts_are_fitted() -> None:
     assert fitted("abc", 4) == "abc"
     assert both_ends(Text("ab"), Text("yz"), 8).plain == "ab    yz"
     assert both_ends(Text("abcdef"), Text("yz"), 5).plain == "abcd…"
+
+
+@given(st.floats(1e-2, 1e9), st.integers(5, 60))
+def test_an_even_axis_has_its_labels_on_whole_rows_and_holds_what_is_drawn(highest: float, rows: int) -> None:
+    axis = even_axis(highest, rows)
+    assert 2 <= axis.rows <= rows - 1
+    assert axis.top * (1 + 1e-6) >= highest
+    assert math.isclose(axis.top / axis.step * axis.rows, rows - 1)
+    assert float(f"{axis.step:e}".partition("e")[0]) in (1, 2, 2.5, 5)
+
+
+def test_an_even_axis_leaves_little_air() -> None:
+    assert even_axis(4585, 17) == (1000, 3, 16000 / 3)
+    assert even_axis(6570, 38) == (2000, 11, 2000 / 11 * 37)
+    assert even_axis(6570, 5) == (5000, 3, 5000 / 3 * 4)
+
+
+def test_a_fact_goes_on_under_its_value() -> None:
+    assert fact("CPU", "AMD EPYC", "taken as Zen 4", 6, 40, DARK).plain == "CPU   AMD EPYC   taken as Zen 4"
+    assert fact("CPU", "AMD EPYC", "taken as Zen 4", 6, 20, DARK).plain == "CPU   AMD EPYC\n      taken as Zen 4"
+    assert fact("mind", "it is what they leave", "", 6, 20, DARK).plain == "mind  it is what\n      they leave"
+    assert fact("link", "", "", 6, 20, DARK).plain == "link  "

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from textual.screen import Screen
 
 from planner.tui.settings import Settings
 from planner.tui.widgets.completions import own_files
@@ -38,26 +39,51 @@ async def test_all_that_was_typed_is_seen(open_app: Open, size: tuple[int, int])
         await pilot.press(*"tomorrow 09:00")
         await settled(app, pilot)
         form = [line[: app.screen.query_one("#form").region.right] for line in shown(app).splitlines()]
-        assert any("deadline  tomorrow 09:00" in line for line in form) or size[0] < 130
+        assert any("deadline  tomorrow 09:00" in line for line in form) or size[0] < 150
         words = " ".join(line[11:].strip(" │╮╯") for line in form)
         assert "tomorrow 09:00" in " ".join(words.split())
 
 
 async def test_a_long_text_has_several_lines_and_the_labels_move_with_it(open_app: Open) -> None:
     async with open_app(settings=Settings(LONG)) as (app, pilot):
-        shown_lines = [line[2:28].rstrip() for line in shown(app).splitlines()]
-        lines = shown_lines[shown_lines.index("levers    nhwc compile") :][:5]
-        assert lines[:3] == ["levers    nhwc compile", "          ckpt zero3", "          lora16 4bit"]
-        assert lines[3:] == ["          accum4", "measured  nothing"]
+        shown_lines = [line[2:24].rstrip() for line in shown(app).splitlines()]
+        lines = shown_lines[shown_lines.index("levers    nhwc") :][:6]
+        assert lines[:3] == ["levers    nhwc", "          compile", "          ckpt zero3"]
+        assert lines[3:] == ["          lora16 4bit", "          accum4", "measured  nothing"]
         field = app.screen.query_one("#field-levers", FieldInput)
-        await pilot.click(field, offset=(1 + 5, 1))  # on the z of zero3
+        await pilot.click(field, offset=(1 + 5, 2))  # on the z of zero3
         assert field.cursor_position == LEVERS.index("zero3")
-        assert app.cursor_position == (field.content_region.x + 5, field.content_region.y + 1)
+        assert app.cursor_position == (field.content_region.x + 5, field.content_region.y + 2)
         await pilot.press("end", *["backspace"] * 27)
         await settled(app, pilot)
-        assert field.value == "nhwc compile ckpt"[: len(LEVERS) - 27]
-        assert field.region.height == 1
+        assert field.value == LEVERS[:-27]
+        assert field.region.height == 2
         assert app.values["levers"] == field.value
+
+
+@pytest.mark.parametrize("size", [(130, 36), (80, 24)])
+async def test_a_key_lays_no_screen_out_anew(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+) -> None:
+    laid_out = []
+
+    def counted(screen: Screen[object], *arguments: object, **named: object) -> None:
+        laid_out.append(screen)
+        lay_out(screen, *arguments, **named)  # type: ignore[arg-type]
+
+    lay_out = Screen._refresh_layout
+    async with open_app(size=size) as (app, pilot):
+        await to_field(app, pilot, "epochs")
+        await pilot.press("end")
+        await settled(app, pilot)
+        monkeypatch.setattr(Screen, "_refresh_layout", counted)
+        await pilot.press("1")
+        await settled(app, pilot)
+        assert app.values["epochs"] == "901"
+        assert laid_out == []
+        await pilot.press(*"0" * 20)  # another line
+        await settled(app, pilot)
+        assert laid_out != []
 
 
 async def test_a_model_of_ones_own_lets_go_of_the_data_set_nobody_typed(open_app: Open, tmp_path: Path) -> None:

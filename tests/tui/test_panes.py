@@ -24,6 +24,7 @@ from planner.tui.widgets.completions import matching
 from planner.tui.widgets.offer_pane import history_text, offer_text
 from planner.tui.widgets.offers_table import fitting
 from planner.tui.widgets.why_pane import caution_words, why_lines
+from planner.tui.widgets.why_panes import OperationsPane
 from planner.units import Interval, format_duration
 from pricing.flags import MEANING
 from tests.tui.samples import NOW, CannedCore, sample_plan
@@ -250,13 +251,17 @@ def test_why_names_the_fastest_levers_that_have_room() -> None:
 def test_the_answer_in_full_tells_what_it_passes_over_and_what_to_mind() -> None:
     best = LIMITED.plan.estimates[0]._replace(hints=("a new account may run none",))
     chosen = Recommendation(3, "Run it on desk.", "2 need the code ported", best)
-    text = assumptions_text(LIMITED.plan._replace(recommendation=chosen, tier="A workstation will do."), DARK).plain
+    plan = LIMITED.plan._replace(recommendation=chosen, tier="A workstation will do.")
+    text = assumptions_text(LIMITED._replace(plan=plan), DARK).plain
     lines = [line.removeprefix("· ") for line in text.splitlines() if line]
     assert lines[:5] == [
         "Answer", "Run it on desk.", "Passed over: 2 need the code ported.", "Mind: a new account may run none.",
         "A workstation will do.",
     ]  # fmt: skip
-    assert assumptions_text(HOPELESS.plan, DARK).plain.splitlines()[1] == "· Nothing meets the limits."
+    nothing = assumptions_text(HOPELESS, DARK).plain.splitlines()
+    assert nothing[1] == "· Nothing meets the limits."
+    assert nothing[3] == "Ways out: a key takes one, z takes it back"
+    assert " ".join(nothing[4].split()) == "d deadline to Mon 12:15 then lab-a100 meets it, not the budget"
 
 
 def test_clock_times_and_ages() -> None:
@@ -308,10 +313,29 @@ def _in_ink(line: Text, color: str) -> list[str]:
 
 
 def test_the_machine_as_found_and_as_planned() -> None:
-    found = detected_text(CannedCore().machine(), DARK).plain
+    found = detected_text(CannedCore().machine(), DARK, 60).plain
     assert "NVIDIA GeForce RTX 4090" in found
     assert "575.12" in found
-    planned = plan_text(FREE, DARK).plain
+    planned = plan_text(FREE, DARK, 60).plain
     assert "rank        1" in planned
     assert "lab-a100" in planned
-    assert "not among the places" in plan_text(sample_plan({"model": "resnet50", "where": "cloud"}), DARK).plain
+    assert "not among the places" in plan_text(sample_plan({"model": "resnet50", "where": "cloud"}), DARK, 60).plain
+
+
+def test_a_cost_that_has_no_room_for_cents_goes_without() -> None:
+    column = next(one for one in columns_for(98) if one.title == "cost")
+    row = FREE.plan.estimates[0]._replace(cost_usd=Interval(100, 179.32, 200))
+    bounded = row._replace(flags=("cost_bounded",))
+    assert [column.render(one, view_of()).plain for one in (row, bounded)] == ["$179.32 ", "  ≤$179 "]
+    unknown = bounded._replace(flags=("cost_bounded", "cost_incomplete"))
+    assert column.render(unknown, view_of()).plain == " ≤$179? "
+
+
+@pytest.mark.parametrize("width", [40, 56, 58, 98, 130])
+def test_operations_fit_their_pane(width: int) -> None:
+    row = FREE.plan.estimates[0]
+    explanation = CannedCore().explain(FREE, row)
+    lines = OperationsPane().lines(row, explanation, DARK, width)
+    assert max(line.cell_len for line in lines) <= max(width, 51)
+    assert ("GFLOP" in lines[0].plain) == (width >= 58)
+    assert lines[0].plain.endswith("binds")

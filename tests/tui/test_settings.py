@@ -10,12 +10,15 @@ from planner.tui.settings import Settings, load_settings, save_settings
 
 
 def test_settings_come_back(tmp_path: Path) -> None:
-    settings = Settings({"model": "vit_base_patch16_224", "budget": "60"}, "planner-light", "cost", "gpu")
+    values = {"model": "vit_base_patch16_224", "budget": "60"}
+    settings = Settings(values, "planner-light", "cost", "gpu", (values, {"model": "vgg16"}))
     save_settings(settings, tmp_path / "new")
     assert load_settings(tmp_path / "new") == settings
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"theme": "neon", "sort": 3, "values": []}'])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"theme": "neon", "sort": 3, "values": [], "recent": 3}', '{"recent": [1, {}]}']
+)
 def test_a_damaged_file_is_a_first_visit(tmp_path: Path, text: str) -> None:
     (tmp_path / "app.json").write_text(text)
     assert load_settings(tmp_path) == Settings()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import pytest
 from rich.segment import Segment
@@ -20,7 +20,7 @@ def picture(app: PlannerApp) -> Picture:
     return [_line(strip) for strip in app.screen._compositor.render_strips()]
 
 
-def _line(strip: Sequence[Segment]) -> list[tuple[str, str, str, bool]]:
+def _line(strip: Iterable[Segment]) -> list[tuple[str, str, str, bool]]:
     cells: list[tuple[str, str, str, bool]] = []
     for text, style, _ in strip:
         color = str(style.color) if style and style.color and text.strip() else ""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from rich.text import Text
-from textual import events
 from textual.message import Message
 from textual.widgets import Static
 
@@ -90,11 +89,6 @@ class AskingScreen(PlannerScreen, Generic[Question, Answer]):
             if self.found is not None:
                 text.append("\nBelow still stands the last answer.", style=palette.dim)
         pane.update(text or Text("Working it out …", style=palette.dim))
-
-    def on_resize(self, event: events.Resize) -> None:
-        """The panes write for their widths, which they have after this."""
-        super().on_resize(event)
-        self.call_after_refresh(self.refresh_content)
 
     def on_mount(self) -> None:
         super().on_mount()

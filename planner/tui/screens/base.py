@@ -15,7 +15,7 @@ from planner.tui.commands import Command
 from planner.tui.widgets.bars import KeyBar, QuestionLine, TitleBar
 
 if TYPE_CHECKING:
-    from planner.tui.app import PlannerApp
+    from planner.tui.planner import Planner
 
 
 class PlannerScreen(Screen[None]):
@@ -24,12 +24,14 @@ class PlannerScreen(Screen[None]):
 
     MODE: ClassVar[str] = ""
     PANE_COMMANDS: ClassVar[Sequence[Command]] = ()
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-w80"), (100, "-w100"), (120, "-w120"), (150, "-w150")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
+        *((0, "-narrow"), (80, "-w80"), (100, "-w100"), (120, "-w120"), (150, "-w150"))
+    ]
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (22, "-short"), (30, "-tall")]  # noqa: RUF012
 
     @property
-    def planner(self) -> PlannerApp:
-        return cast("PlannerApp", self.app)
+    def planner(self) -> Planner:
+        return cast("Planner", self.app)
 
     def compose(self) -> ComposeResult:
         yield TitleBar()
@@ -50,6 +52,10 @@ class PlannerScreen(Screen[None]):
     def refresh_content(self) -> None:
         """Show what the app knows now; called when the screen comes up and when anything changes."""
         raise NotImplementedError
+
+    def repaint(self) -> None:
+        """Write everything anew: the colours are others."""
+        self.refresh_content()
 
     def show_refresh(self) -> None:
         """A refresh of the prices has got on."""
@@ -80,7 +86,12 @@ class PlannerScreen(Screen[None]):
         self.refresh_content()
 
     def on_resize(self, event: events.Resize) -> None:
+        """The panes write for their widths, which they have after this."""
         self.paint_bars()
+        self.call_after_refresh(self.resized)
+
+    def resized(self) -> None:
+        self.refresh_content()
 
     def targets(self) -> Sequence[Widget]:
         """Where jump mode can go: the first focusable widget of each visible pane."""

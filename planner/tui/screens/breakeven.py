@@ -145,9 +145,9 @@ class BreakevenScreen(AskingScreen[Terms, BuyOrRent]):
             return
         self._card = min(self._card, len(found.bought) - 1)
         self.query_one(MoneyPane).show(found, self._card, palette)
-        cards = self.query_one("#cards", FactsPane)
-        cards.show(cards_text(found, self._card, palette, cards.content_size.width))
-        self.query_one("#assumed", FactsPane).show(assumed_text(found, self._card, palette))
+        card = self._card
+        self.query_one("#cards", FactsPane).show(lambda width: cards_text(found, card, palette, width))
+        self.query_one("#assumed", FactsPane).show(lambda width: assumed_text(found, card, palette))
 
     def action_use(self, step: int) -> None:
         """More or less use a week, on the scale of the arrow keys."""
@@ -191,7 +191,9 @@ def answer_text(found: BuyOrRent, palette: Palette) -> Text:
 
 def cards_text(found: BuyOrRent, card: int, palette: Palette, width: int) -> Text:
     """A line a machine, the chart's one marked; the columns that matter least go where the pane is narrow."""
-    columns = [column for column in _columns(found.terms.months) if width >= column.from_width]
+    hindrances = [_hindrance(one) for one in found.bought]
+    room = width - max(map(len, hindrances), default=0)
+    columns = [column for column in _columns(found.terms.months) if room >= column.from_width]
     head = "  " + f"{'machine':<16}" + "".join(f"{column.title:>{column.width}}" for column in columns)
     lines = [Text(head, style=palette.dim)]
     for index, one in enumerate(found.bought):
@@ -202,9 +204,12 @@ def cards_text(found: BuyOrRent, card: int, palette: Palette, width: int) -> Tex
             line.append(f"{format_money(one.purchase.usd):>9}", style=style).append("  does not fit", style=palette.bad)
         else:
             line.append("".join(f"{column.text(one):>{column.width}}" for column in columns), style=style)
-        hindrance = " too slow" if one.is_too_slow else " misses limits" if one.misses_limits else ""
-        lines.append(line.append(hindrance, style=palette.bad))
+        lines.append(line.append(hindrances[index], style=palette.bad))
     return Text("\n").join(lines)
+
+
+def _hindrance(one: Bought) -> str:
+    return " too slow" if one.is_too_slow else " misses limits" if one.misses_limits else ""
 
 
 class _Column(NamedTuple):
@@ -219,12 +224,12 @@ class _Column(NamedTuple):
 def _columns(months: float) -> tuple[_Column, ...]:
     return (
         _Column("price", 9, lambda one: format_money(one.purchase.usd)),
-        _Column("GB", 5, _memory, _WIDE),
+        _Column("GB", 5, _memory, 72),
         _Column("samples/s", 11, lambda one: format_rate(one.samples_per_s.p50 if one.samples_per_s else None), 67),
         _Column("takes", 8, lambda one: format_duration(one.owning.run_s if one.owning else None), 56),
         _Column("electr.", 9, lambda one: format_money(one.owning.run_usd if one.owning else None), _WIDE),
         _Column("pays from", 11, lambda one: months_words(one.against[0][1].months)),
-        _Column("if resold", 11, lambda one: months_words(one.against[0][1].months_after_resale), _WIDE),
+        _Column("if resold", 11, lambda one: months_words(one.against[0][1].months_after_resale), 83),
         _Column(f"{months:g} mo", 10, lambda one: format_money(one.spent_usd), 48),
     )
 

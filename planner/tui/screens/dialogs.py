@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 from rich.text import Text
@@ -22,13 +22,22 @@ _LETTERS = "asdfghjkl"
 
 
 class TextDialog(ModalScreen[None]):
-    """A titled text; Escape, Enter, q or the key that opened it closes it."""
+    """A titled text; Escape, Enter, q or the key that opened it closes it, a key of ``does`` too, and does that."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding(key, "dismiss", show=False) for key in ("escape", "enter", "q")]
 
-    def __init__(self, title: str, text: Text, opened_by: str, *, wide: bool = False) -> None:
+    def __init__(
+        self,
+        title: str,
+        text: Text,
+        opened_by: str,
+        *,
+        wide: bool = False,
+        does: Mapping[str, Callable[[], object]] | None = None,
+    ) -> None:
         super().__init__()
         self._title, self._text, self._opened_by, self._wide = title, text, opened_by, wide
+        self._does = does or {}
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="pane dialog wide" if self._wide else "pane dialog") as pane:
@@ -40,9 +49,10 @@ class TextDialog(ModalScreen[None]):
 
     def on_key(self, event: events.Key) -> None:
         # A key that was pressed before an earlier one closed this dialog may come after it.
-        if event.key == self._opened_by and self.is_current:
+        if self.is_current and (event.key == self._opened_by or event.key in self._does):
             event.stop()
             self.dismiss(None)
+            self._does.get(event.key, lambda: None)()
 
 
 class ChartScreen(ModalScreen[None]):

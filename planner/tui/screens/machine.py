@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,22 +26,34 @@ from planner.profiler.detect import LocalMachine
 from planner.tui.clock import moment
 from planner.tui.commands import MACHINE, bindings, footer
 from planner.tui.core import Ranked
+from planner.tui.drawing import fact
+from planner.tui.measured import Stored
 from planner.tui.screens.base import PlannerScreen
 from planner.tui.screens.dialogs import TextDialog
 from planner.tui.theme import Palette
 from planner.tui.widgets.facts_pane import FactsPane
+from planner.tui.widgets.measured_text import measured_text
 from planner.tui.widgets.profile_pane import profile_text
 from planner.units import GIB, UNKNOWN, format_duration, format_money, format_rate
 
 _LABEL = 12
+_ABOUT_FOUND = "What was found in this machine; under To know, what was assumed for want of it."
+_ABOUT_PROFILE = """\
+What a profile is doing, or what the last one measured: how much of its rate a warm machine keeps, and each probe with
+its time, its rate and how far its quartiles lie around it; amber where that is far, as something else ran meanwhile.
+Behind ✓ stand the rates that estimates for this machine use."""
 
 
 @dataclass
 class Found(Message):
-    """The full look at this machine is done; ``measured`` says what a profile knows of it, '' without one."""
+    """The full look at this machine is done; ``measured`` says what a profile knows of it, '' without one.
+
+    ``stored`` is that profile probe by probe.
+    """
 
     local: LocalMachine
     measured: str
+    stored: Stored | None
 
 
 EXAMPLE = """\
@@ -71,15 +84,14 @@ class MachineScreen(PlannerScreen):
         super().__init__()
         self._local: LocalMachine | None = None
         self._measured = ""
+        self._stored: Stored | None = None
 
     def compose_body(self) -> Iterator[Widget]:
         with Horizontal(id="body"):
-            yield FactsPane(
-                "found", "Detected", "What was found in this machine; under To know, what was assumed for want of it."
-            )
-            with Vertical():
-                yield FactsPane("profile", "Profile", "What was measured here, and what a profile is doing.")
+            with Vertical(id="machine-left"):
+                yield FactsPane("found", "Detected", _ABOUT_FOUND)
                 yield FactsPane("hour", "In this plan", "The experiment on this machine, and what an hour of it costs.")
+            yield FactsPane("profile", "Profile", _ABOUT_PROFILE)
 
     def on_mount(self) -> None:
         self.query_one("#found").focus()
@@ -95,15 +107,15 @@ class MachineScreen(PlannerScreen):
         self.planner.in_thread(self._look, "look")
 
     def _look(self) -> None:
-        core = self.planner.core
+        core, stored = self.planner.core, None
         try:
-            words = core.profile_words()
+            words, stored = core.profile_words(), core.stored_profile()
         except PlannerError as error:
             words = str(error)
-        self.post_message(Found(core.machine(), words))
+        self.post_message(Found(core.machine(), words, stored))
 
     def on_found(self, message: Found) -> None:
-        self._local, self._measured = message.local, message.measured
+        self._local, self._measured, self._stored = message.local, message.measured, message.stored
         self.refresh_content()
 
     def action_profile(self) -> None:
@@ -136,7 +148,13 @@ class MachineScreen(PlannerScreen):
         pane.border_subtitle = "Esc stops" if control.busy else "p measure now · half a minute"
         words = self._measured or ("" if self._local is None else "Nothing was measured here yet.")
         row = self.planner.ranked.this_machine if self.planner.ranked is not None else None
-        pane.show(profile_text(control, row, words, palette, max(pane.content_size.width, 20)))
+        stored = None if control.busy else self._stored
+
+        def write(width: int) -> Text:
+            text = profile_text(control, row, words, palette, width)
+            return text if stored is None else text.append("\n").append_text(measured_text(stored, palette, width))
+
+        pane.show(write)
 
     def keys(self) -> Sequence[tuple[str, str, str]]:
         return footer(MACHINE)
@@ -153,13 +171,13 @@ class MachineScreen(PlannerScreen):
     def refresh_content(self) -> None:
         palette, ranked = self.planner.palette, self.planner.ranked
         self.paint_bars()
-        found = detected_text(self._local, palette)
-        self.query_one("#found", FactsPane).show(found)
-        self.query_one("#hour", FactsPane).show(plan_text(ranked, palette))
+        local = self._local
+        self.query_one("#found", FactsPane).show(lambda width: detected_text(local, palette, width))
+        self.query_one("#hour", FactsPane).show(lambda width: plan_text(ranked, palette, width))
         self.show_profile()
 
 
-def detected_text(local: LocalMachine | None, palette: Palette) -> Text:
+def detected_text(local: LocalMachine | None, palette: Palette, width: int) -> Text:
     if local is None:
         return Text("Asking the driver and the system …", style=palette.dim)
     host, machine = local.host, local.machine()
@@ -175,12 +193,13 @@ def detected_text(local: LocalMachine | None, palette: Palette) -> Text:
                 ("NVLink", "yes" if gpu.nvlink else "no", ""),
             ],
             palette,
+            width,
         )
     if not local.gpus:
         _section(text, "GPU", palette)
         text.append("none found: it trains on its CPU\n", style=palette.dim)
     if local.driver_version:
-        _facts(text, [("driver", local.driver_version, "")], palette)
+        _facts(text, [("driver", local.driver_version, "")], palette, width)
     _section(text, "Host", palette)
     clock = UNKNOWN if host.cpu_clock_hz is None else f"{host.cpu_clock_hz / 1e9:.1f} GHz"
     memory = UNKNOWN if host.ram_bytes is None else f"{host.ram_bytes / GIB:.1f} GiB"
@@ -196,16 +215,18 @@ def detected_text(local: LocalMachine | None, palette: Palette) -> Text:
             ("place", local.place, f"a virtual machine of {host.cloud}" if host.cloud else ""),
         ],
         palette,
+        width,
     )
     if local.notes:
         _section(text, "To know", palette)
         for note in local.notes:
-            text.append(f"· {note}\n", style=palette.dim)
+            lines = textwrap.wrap(note, max(width - 2, 8))
+            text.append("· " + "\n  ".join(lines) + "\n", style=palette.dim)
     text.rstrip()
     return text
 
 
-def plan_text(ranked: Ranked | None, palette: Palette) -> Text:
+def plan_text(ranked: Ranked | None, palette: Palette, width: int) -> Text:
     """What the plan says of this machine, and of the others that are one's own."""
     if ranked is None:
         return Text("Nothing is ranked yet.", style=palette.dim)
@@ -215,16 +236,16 @@ def plan_text(ranked: Ranked | None, palette: Palette) -> Text:
         text.append("This machine is not among the places asked for.\n", style=palette.dim)
     else:
         _section(text, "This experiment here", palette)
-        _facts(text, _run_facts(ranked, row), palette)
+        _facts(text, _run_facts(ranked, row), palette, width)
         _section(text, "Price of an hour", palette)
         text.append(f"{format_money(row.usd_per_hour)} an hour\n", style=palette.text)
         for part in row.cost_parts:
-            _facts(text, [(part.name, f"{format_money(part.usd)} the run", part.source)], palette)
+            _facts(text, [(part.name, f"{format_money(part.usd)} the run", part.source)], palette, width)
     own = [one for one in ranked.plan.estimates if one.provider is None and not one.is_this_machine]
     described = [one for one in own if not one.hypothetical]
     _section(text, "Your other machines", palette)
     for one in described:
-        _facts(text, [(machine_name(one), gpus_words(one), f"rank {one.rank}, {_time(one)}")], palette)
+        _facts(text, [(machine_name(one), gpus_words(one), f"rank {one.rank}, {_time(one)}")], palette, width)
     if not described:
         text.append("none are described; e opens the file for them\n", style=palette.dim)
     return text
@@ -254,8 +275,7 @@ def _section(text: Text, title: str, palette: Palette) -> None:
     text.append(f"{chr(10) if text else ''}{title}\n", style=f"bold {palette.strong}")
 
 
-def _facts(text: Text, facts: Iterable[tuple[str, str, str]], palette: Palette) -> None:
-    """(label, value, note) each on a line."""
+def _facts(text: Text, facts: Iterable[tuple[str, str, str]], palette: Palette, width: int) -> None:
+    """(label, value, note) each on a line, or on more where they are long."""
     for label, value, note in facts:
-        text.append(f"{label:<{_LABEL}}", style=palette.dim).append(value, style=palette.text)
-        text.append(f"   {note}\n" if note else "\n", style=palette.faint)
+        text.append_text(fact(label, value, note, _LABEL, width, palette)).append("\n")

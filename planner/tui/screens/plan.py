@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
@@ -25,6 +26,7 @@ from planner.tui.messages import FormChanged, RowChosen, SortAsked
 from planner.tui.screens.base import PlannerScreen
 from planner.tui.screens.dialogs import ChartScreen, TextDialog
 from planner.tui.texts import unranked_text
+from planner.tui.ways import FIT_KEYS, way_keys
 from planner.tui.widgets.answer_pane import AnswerPane, missed_words
 from planner.tui.widgets.chart import Chart
 from planner.tui.widgets.columns import View
@@ -47,7 +49,12 @@ _UNUSED = "not in use"
 """What stands for the worth of an hour where a limit bounds the waiting: the cheapest row within it is the answer."""
 _WAYS = {"deadline": "Deadline", "budget": "Budget"}
 """The footer's words for moving a limit."""
-_LEGEND = "ev ● here ◕ same GPU ◑ other ◔ architecture ○ specs"
+_LEGENDS = (
+    "ev ● here ◕ same GPU ◑ other GPU ◔ architecture ○ specs",
+    "ev ● here ◕ same GPU ◑ other ◔ arch. ○ specs",
+)
+_LEGEND_EDGES = 10
+"""Cells between the counts and the legend, and of the border beside them."""
 
 
 class PlanScreen(PlannerScreen):
@@ -59,6 +66,7 @@ class PlanScreen(PlannerScreen):
     def __init__(self) -> None:
         super().__init__()
         self._shown: tuple[Ranked, tuple[object, ...]] | None = None
+        self._form_place: tuple[int | None, int] = (None, 0)
 
     def compose_body(self) -> Iterator[Widget]:
         with Horizontal(id="body"):
@@ -81,10 +89,9 @@ class PlanScreen(PlannerScreen):
         super().on_resize(event)
         if isinstance(self.focused, FieldInput):  # whoever types goes on typing, however narrow it gets
             self.query_one(ExperimentForm).add_class("-open")
-        self.call_after_refresh(self._resized)
 
-    def _resized(self) -> None:
-        self.refresh_content()
+    def resized(self) -> None:
+        super().resized()
         if isinstance(self.focused, FieldInput):
             self.focused.scroll_visible(animate=False)
 
@@ -93,8 +100,11 @@ class PlanScreen(PlannerScreen):
         form, size = self.query_one(ExperimentForm), self.app.size
         answer_lines = 6 if self.query_one(AnswerPane).has_class("tall") else 4
         over = size.width < _FORM_BESIDE
-        form.styles.max_height = max(size.height - _BARS - answer_lines, 5) if over else None
-        form.styles.margin = (answer_lines if over else 0, 0, 0, 0)
+        place = (max(size.height - _BARS - answer_lines, 5), answer_lines) if over else (None, 0)
+        if place != self._form_place:  # it lays out the whole screen anew
+            self._form_place = place
+            form.styles.max_height = place[0]
+            form.styles.margin = (place[1], 0, 0, 0)
 
     def keys(self) -> Sequence[tuple[str, str, str]]:
         width = self.app.size.width
@@ -103,11 +113,12 @@ class PlanScreen(PlannerScreen):
         )
         ranked = self.planner.ranked
         ways = {_WAYS[one.limit] for one in ranked.relaxations} if ranked is not None else set()
-        if ranked is not None and ranked.ways_to_fit:
+        if ranked is not None and ranked.ways_to_fit and ranked.plan.recommendation is None:
             ways.add("Make it fit")
         if ways:
             hidden = (*hidden, "Sort", "Chart", "Export")
-        return footer(PLAN, (*hidden, *({"Make it fit", *_WAYS.values()} - ways)))
+        back = () if self.planner.changes and (ways or width >= 120) else ("Take back",)
+        return footer(PLAN, (*hidden, *back, *({"Make it fit", *_WAYS.values()} - ways)))
 
     def question_words(self) -> tuple[Text, Text]:
         palette, ranked = self.planner.palette, self.planner.ranked
@@ -160,19 +171,23 @@ class PlanScreen(PlannerScreen):
         pane.border_title = "Nearest misses" if view.all_miss else "Plans · best offer of each machine"
         refused = f" · {plan.unranked_count:,} offers not ranked (u)" if plan.unranked_count else ""
         counts = f"{len(shown):,} of {ranked.machines}{refused}"
-        pane.border_subtitle = f"{counts}    {_LEGEND}" if self.app.size.width >= 120 else counts
+        room = pane.size.width - len(counts) - _LEGEND_EDGES
+        pane.border_subtitle = "    ".join([counts, *[words for words in _LEGENDS if len(words) <= room][:1]])
         self.query_one(Chart).set_rows(shown, view)
         chosen = self.planner.chosen
         keep = key_of(chosen) if chosen is not None and self.planner.cursor_moved else None
         self.query_one(PlanTable).show(lines, view, order, keep)
 
     def _view(self, ranked: Ranked, shown: Sequence[Estimate]) -> View:
-        """The time axis holds most of the first rows: without a tenth of them at either end they differ visibly."""
+        """The time axis holds the recommended row and most of the first: without a tenth of them at either end they
+        differ visibly."""
         ends = sorted(row.time_s.p90 for row in shown[:_AXIS_ROWS] if row.time_s is not None)
         starts = sorted(row.time_s.p10 for row in shown[:_AXIS_ROWS] if row.time_s is not None)
         limits, now = ranked.question.limits, ranked.plan.generated_at
         values = [*starts[len(starts) // 10 :][:1], *ends[: max(1, len(ends) * 9 // 10)][-1:]]
         chosen = ranked.plan.recommendation
+        if chosen is not None and chosen.estimate.time_s is not None:
+            values += [chosen.estimate.time_s.p10, chosen.estimate.time_s.p90]
         return View(
             palette=self.planner.palette,
             now=now,
@@ -195,6 +210,7 @@ class PlanScreen(PlannerScreen):
     def _leave_form(self) -> None:
         self.query_one(ExperimentForm).remove_class("-open")
         self.set_focus(self.query_one(PlanTable))
+        self.planner.remember()
 
     @on(RowChosen)
     def _follow(self, event: RowChosen) -> None:
@@ -348,16 +364,31 @@ class PlanScreen(PlannerScreen):
         elif moved.budget_usd is not None:
             self._ask_with(limit, f"{moved.budget_usd:.0f}")
 
-    def action_make_fit(self) -> None:
-        """Change the experiment in the first way that lets it run."""
+    def action_make_fit(self, way: int) -> None:
+        """Change the experiment in one of the ways that let it run."""
         ranked = self.planner.ranked
-        if ranked is None or not ranked.ways_to_fit:
+        ways = () if ranked is None else ranked.ways_to_fit
+        if not ways:
             self.notify("The experiment is not too large: there is nothing to make fit.")
+        elif way >= len(ways):
+            self.notify(f"There is no other way than {'that' if len(ways) == 1 else 'those'} named.")
         elif not self.planner.outdated:
-            self.planner.change_question(ranked.ways_to_fit[0].values)
+            self.planner.change_question(ways[way].values)
 
-    def action_undo_lever(self) -> None:
-        self.planner.undo_lever()
+    def ways(self) -> dict[str, Callable[[], object]]:
+        """By their keys, what changes the form so that there is another answer, and what takes that back."""
+        ranked = self.planner.ranked
+        there = way_keys(ranked) if ranked is not None else []
+        does: dict[str, Callable[[], object]] = {
+            **{key: partial(self.action_make_fit, index) for index, key in enumerate(FIT_KEYS)},
+            "d": partial(self.action_relax, "deadline"),
+            "b": partial(self.action_relax, "budget"),
+            "z": self.action_take_back,
+        }
+        return {key: do for key, do in does.items() if key in there or (key == "z" and self.planner.changes)}
+
+    def action_take_back(self) -> None:
+        self.planner.take_back()
 
     def action_largest_batch(self) -> None:
         row = self.planner.chosen
@@ -369,9 +400,7 @@ class PlanScreen(PlannerScreen):
         self._ask_with("batch", str(largest))
 
     def _ask_with(self, key: str, text: str) -> None:
-        values = {**self.planner.values, key: text}
-        self.fill(values)
-        self.planner.ask(values)
+        self.planner.change_question({**self.planner.values, key: text}, same_row=True)
 
     def action_chart(self) -> None:
         ranked = self.planner.ranked

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.text import Text
-from textual import events, on
+from textual import on
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
@@ -25,12 +25,14 @@ from planner.tui.offers import SORTS, Line, age_counts, chosen_lines, offer_line
 from planner.tui.screens.base import PlannerScreen
 from planner.tui.screens.dialogs import TextDialog
 from planner.tui.texts import quarantine_text
+from planner.tui.theme import Palette
 from planner.tui.widgets.facts_pane import FactsPane
 from planner.tui.widgets.filter_input import FilterInput
 from planner.tui.widgets.offer_pane import offer_text
 from planner.tui.widgets.offers_table import OffersTable
 from planner.tui.widgets.refresh_pane import failures_of, failures_text, refresh_text, refresh_title
 from planner.units import counted
+from pricing.catalog import PriceSource
 
 _BESIDE = 120
 """From this width on the refresh has its place beside the offers."""
@@ -153,7 +155,8 @@ class PricesScreen(PlannerScreen):
         pane.border_subtitle = f"{len(shown):,} of {len(self._all):,} · {which} · by {self._sort}"
         self.query_one(OffersTable).show(shown, self._sort, palette)
         self.query_one("#ages", Static).update(self._ages_text())
-        self.query_one("#sources", FactsPane).show(self._sources_text(self._prices))
+        sources = self._prices.sources
+        self.query_one("#sources", FactsPane).show(lambda width: _sources_text(sources, palette, width))
         self.query_one("#quarantine", Static).update(self._quarantine_text(self._prices))
         self.show_refresh()
 
@@ -173,12 +176,12 @@ class PricesScreen(PlannerScreen):
         pane = self.query_one("#refresh", FactsPane)
         pane.border_title = refresh_title(control)
         pane.border_subtitle = "Esc stops" if control.busy or control.asks_bytes else "r refresh"
-        pane.show(refresh_text(control, readings, palette, max(pane.content_size.width, 20)))
+        pane.show(lambda width: refresh_text(control, readings, palette, width))
         failures = self._failures()
         shown = self.query_one("#failures", FactsPane)
         earlier = " of an earlier refresh" if control.state is None else ""
         shown.border_title = f"{counted(len(failures), 'failure')}{earlier}"
-        shown.show(failures_text(failures, palette))
+        shown.show(lambda width: failures_text(failures, palette))
         self.set_class(bool(failures), "-failed")
         ended = control.state is not None and not control.read
         self.set_class(control.busy or ended or control.asks_bytes > 0, "-refreshing")
@@ -204,11 +207,6 @@ class PricesScreen(PlannerScreen):
         width, height = pane.content_size
         pane.update(offer_text(line, changes, self.planner.palette, width, height))
 
-    def on_resize(self, event: events.Resize) -> None:
-        """The panes write for their widths, which they have after this."""
-        super().on_resize(event)
-        self.call_after_refresh(self.refresh_content)
-
     def _ages_text(self) -> Text:
         palette = self.planner.palette
         counts = self._ages
@@ -220,18 +218,6 @@ class PricesScreen(PlannerScreen):
             for index, (name, count) in enumerate(counts)
         ]
         return Text("\n").join([*lines, Text("An old spot price widens the interval.", style=palette.dim)])
-
-    def _sources_text(self, prices: Prices) -> Text:
-        palette = self.planner.palette
-        lines = []
-        for source in prices.sources:
-            if not source.offers:
-                continue
-            newest = day(source.newest)
-            seen = newest if source.newest == source.oldest else f"{day(source.oldest)} to {newest}"
-            lines.append(Text(fitted(source.name, 39), style=palette.text))
-            lines.append(Text(f"  {source.offers:,} offers, seen {seen}", style=palette.dim))
-        return Text("\n").join(lines)
 
     def _quarantine_text(self, prices: Prices) -> Text:
         """How many rows are kept apart, and for which reasons."""
@@ -301,3 +287,16 @@ class PricesScreen(PlannerScreen):
     def _sort_clicked(self, event: SortAsked) -> None:
         self._sort = event.sort
         self.refresh_content()
+
+
+def _sources_text(sources: Sequence[PriceSource], palette: Palette, width: int) -> Text:
+    """Two lines a source that has offers: its name, and how many offers it gave, of which days."""
+    lines = []
+    for source in sources:
+        if not source.offers:
+            continue
+        newest = day(source.newest)
+        seen = newest if source.newest == source.oldest else f"{day(source.oldest)} to {newest}"
+        lines.append(Text(fitted(source.name, width), style=palette.text))
+        lines.append(Text(f"  {source.offers:,} offers, seen {seen}", style=palette.dim))
+    return Text("\n").join(lines)

@@ -23,6 +23,10 @@ OPENED_BY = "l"
 class RecentScreen(ModalScreen[Values | None]):
     """A line a question, the newest first; the result is the chosen one, None for none."""
 
+    DEFAULT_CSS = """
+    RecentScreen OptionList { background: $surface; border: none; padding: 0; height: auto; max-height: 24; }
+    RecentScreen OptionList > .option-list--option-highlighted { background: $cursor-row; text-style: none; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", show=False),
         Binding("q", "close", show=False),
@@ -39,8 +43,8 @@ class RecentScreen(ModalScreen[Values | None]):
             yield OptionList(*map(self._line, range(len(self._questions))), compact=True, id="questions")
 
     def _line(self, index: int) -> Text:
-        line = Text(f" {index + 1}  ", style=f"bold {self._palette.strong}")
-        return line.append(called(self._questions[index]), style=self._palette.text)
+        number = (f" {index + 1}  ", f"bold {self._palette.strong}")
+        return Text.assemble(number, (called(self._questions[index]), self._palette.text))
 
     def on_key(self, event: events.Key) -> None:
         # As in the other dialogs: a key that was pressed before an earlier one closed this one may come after it.

@@ -23,7 +23,7 @@ from planner.tui.amounts import percent, round_money
 from planner.tui.asked import Values
 from planner.tui.clock import moment
 from planner.tui.commands import Command, bindings, footer
-from planner.tui.drawing import both_ends, fitted
+from planner.tui.drawing import both_ends, fact, fitted
 from planner.tui.screens.asking import AskingScreen
 from planner.tui.sweep_form import SweepForm, pool_words
 from planner.tui.theme import Palette
@@ -140,9 +140,9 @@ class SweepScreen(AskingScreen[SweepForm, Swept]):
         self.show_answer(None if swept is None else _answer_text(swept, palette, width))
         self.query_one(GanttPane).show(swept, palette)
         if swept is not None:
-            pools = self.query_one("#pools", FactsPane)
-            pools.show(_pools_text(swept, palette, pools.content_size.width))
-            self.query_one("#runs", FactsPane).show(_runs_text(swept, self.question.order, palette))
+            order = self.question.order
+            self.query_one("#pools", FactsPane).show(lambda width: _pools_text(swept, palette, width))
+            self.query_one("#runs", FactsPane).show(lambda width: _runs_text(swept, order, palette, width))
 
     def action_form(self) -> None:
         self.query_one("#sweep-form").add_class("-open")
@@ -278,7 +278,7 @@ def _idle_words(plan: SweepPlan) -> str:
     return f"{words}, {unused} not used" if unused else words
 
 
-def _runs_text(swept: Swept, order: str, palette: Palette) -> Text:
+def _runs_text(swept: Swept, order: str, palette: Palette, width: int) -> Text:
     plan, times = swept.plan, swept.plan.feedback
     facts = (
         ("order", f"{order} first" if order != "grid" else "as in the grid"),
@@ -287,7 +287,7 @@ def _runs_text(swept: Swept, order: str, palette: Palette) -> Text:
         ("bound", f"{format_duration(plan.bound_s)}: no schedule ends before"),
         ("idle", _idle_words(plan)),
     )
-    lines = [Text(f"{name:<10}", style=palette.dim).append(words, style=palette.text) for name, words in facts]
+    lines = [fact(name, words, "", 10, width, palette) for name, words in facts]
     lines.append(Text())
     lines += [
         Text(f"{number:>4} ", style=palette.dim).append(label, style=palette.text)

@@ -59,7 +59,7 @@ class LeverTable(DataTable[Text]):
 What would change the row, one lever at a time: the whole run's time and cost, and memory, against the run as it is.
 
 Space   puts the lever into the form; everything is ranked again
-z       takes the lever tried last out again
+z       takes back what a key changed last
 n, N    the next row of the plan, the one before"""
 
 
@@ -89,12 +89,12 @@ class WhyScreen(PlannerScreen):
     def on_mount(self) -> None:
         pane = self.query_one("#levers")
         pane.border_title = "Levers"
-        pane.border_subtitle = "Space tries · z undoes"
+        pane.border_subtitle = "Space tries · z takes back"
         self.query_one(StepPane if self.app.size.width < _ONE_PANE else LeverTable).focus()
         super().on_mount()
 
     def keys(self) -> Sequence[tuple[str, str, str]]:
-        return footer(WHY, () if self.planner.before_levers else ("Undo",))
+        return footer(WHY, () if self.planner.changes else ("Take back",))
 
     @property
     def row(self) -> Estimate | None:
@@ -112,7 +112,7 @@ class WhyScreen(PlannerScreen):
         left = Text.assemble((machine_name(row), f"bold {palette.strong}"))
         wide, tried = self.app.size.width >= _ONE_PANE, self.planner.tried
         if tried:
-            left.append(f" · {tried} is on, z undoes", style=palette.accent)
+            left.append(f" · {tried} is on, z takes it back", style=palette.accent)
         if wide or not tried:
             left.append(f" · {gpus_words(row)} · rank {row.rank} of {ranked.machines}", style=palette.text)
         if wide:
@@ -178,7 +178,7 @@ class WhyScreen(PlannerScreen):
         return levers[index].lever if 0 <= index < len(levers) else None
 
     def action_step(self, by: int) -> None:
-        self.planner.plan_screen.step(by)
+        self.planner.step(by)
 
     def row_changed(self) -> None:
         self.refresh_content()
@@ -193,8 +193,8 @@ class WhyScreen(PlannerScreen):
         if lever is not None:
             self.planner.try_lever(lever)
 
-    def action_undo_lever(self) -> None:
-        self.planner.undo_lever()
+    def action_take_back(self) -> None:
+        self.planner.take_back()
 
 
 def _note(lever: Lever) -> str:

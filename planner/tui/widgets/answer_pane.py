@@ -4,34 +4,30 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from rich.text import Text
-from textual import events
 from textual.widgets import Static
 
 from planner.plan.plan import Estimate
 from planner.plan.search import Limits
-from planner.plan.words import bound_mark, buy_word, gpus_words, machine_name, place_of_offer
+from planner.plan.words import bound_mark, gpus_words, machine_name
 from planner.tui.amounts import bought_words, percent, round_money
 from planner.tui.arrange import misses
-from planner.tui.asked import changed_words
 from planner.tui.clock import moment
 from planner.tui.core import Alternative, Ranked
 from planner.tui.drawing import both_ends, fitted
+from planner.tui.form_words import in_form
 from planner.tui.theme import Palette
+from planner.tui.ways import both_given, called, way_lines
+from planner.tui.widgets.painted import Painted
 from planner.units import format_duration, format_money
-
-if TYPE_CHECKING:
-    from planner.plan.relax import Relaxation
-
 
 _SURE = " sure"
 _USUAL_LINES, _MOST_LINES = 2, 4
 """Lines of an answer; of one that says what else there is to do, or of a long problem."""
 
 
-class AnswerPane(Static):
+class AnswerPane(Painted, Static):
     """Lines are laid out for the pane's width whenever that changes."""
 
     def __init__(self) -> None:
@@ -45,18 +41,15 @@ class AnswerPane(Static):
     def show(self, ranked: Ranked | None, problem: str, palette: Palette, *, in_form: bool = True) -> None:
         """``problem`` is a sentence that stays until the question can be answered; without an answer: loading."""
         self._shown, self._problem, self._palette, self._in_form = ranked, problem, palette, in_form
-        self._paint()
+        self.paint()
 
-    def on_resize(self, event: events.Resize) -> None:
-        self._paint()
-
-    def _paint(self) -> None:
+    def draw(self, width: int, height: int) -> None:
         passed_over = bool(self._shown is not None and not self._problem and passes_over(self._shown))
-        within = self._shown is not None and not self._problem and self._shown.question.limits.given
+        ranked = self._shown if not self._problem else None
+        within = ranked is not None and ranked.question.limits.given and ranked.recommended is not None
         self.border_title = "Answer · the cheapest within the limits, whatever an hour is worth" if within else "Answer"
         self.border_subtitle = "a tells why the ranks before it are passed over" if passed_over else ""
-        width = self.content_size.width
-        if self._palette is not None and width > 0:
+        if self._palette is not None:
             text = answer_text(self._shown, self._problem, self._palette, width, in_form=self._in_form)
             self.set_class(text.plain.count("\n") >= _USUAL_LINES, "tall")
             self.update(text, layout=False)
@@ -105,24 +98,13 @@ def _recommended(ranked: Ranked, row: Estimate, palette: Palette, width: int) ->
     return both_ends(line, Text(), width)
 
 
-def called(row: Estimate, *, short: bool) -> str:
-    """'aws p5.48xlarge in us-east-1', 'this machine'; short: 'aws p5.48xlarge us-east-1 spot', 'this machine own'."""
-    where = place_of_offer(row.region, row.zone)
-    if short:
-        parts = (row.provider, machine_name(row), where, buy_word(row))
-        return " ".join(part for part in parts if part)
-    name = machine_name(row) if row.provider is None else f"{row.provider} {machine_name(row)}"
-    return f"{name} in {where}" if where else name
-
-
 def _sure(ranked: Ranked, row: Estimate, palette: Palette) -> tuple[Text, Text, Text]:
     """'takes 22h00, 99 % sure to meet both limits', without the limits, and '22h00, 99 % sure'."""
     limits = ranked.question.limits
     hours = format_duration(row.time_s.p50 if row.time_s else None)
     sure = Text(", ", style=palette.dim).append_text(_chance(row, palette)) if row.p_meets is not None else Text()
     plain = Text(f"takes {hours}", style=palette.dim).append_text(sure)
-    both = limits.deadline is not None and limits.budget_usd is not None
-    met = "both limits" if both else "the deadline" if limits.deadline is not None else "the budget"
+    met = "both limits" if both_given(limits) else "the deadline" if limits.deadline is not None else "the budget"
     full = plain.copy().append(f" to meet {met}", style=palette.dim) if sure else plain
     return full, plain, Text(hours, style=palette.dim).append_text(sure)
 
@@ -165,14 +147,13 @@ def _nothing(ranked: Ranked, palette: Palette, width: int) -> Text:
     cheapest = min(row.cost_usd.p50 for row in rows if row.cost_usd)
     second = f"The fastest machine needs {format_duration(fastest)}; the cheapest costs {format_money(cheapest)}."
     text = _hatched([f"Nothing is ready {limit_words(limits, ranked)}", second], palette, width)
-    return Text("\n").join([text, *(_way_to(one, ranked, palette, width) for one in ranked.relaxations)])
+    return Text("\n").join([text, *_ways(ranked, palette, width)])
 
 
 def _why_none(ranked: Ranked, palette: Palette, width: int) -> Text:
     """The planner's own reasons, and ways out, in as many lines as they take."""
-    out = [_way_to(one, ranked, palette, width) for one in ranked.relaxations]
-    ways = [f"{way[0].upper()}{way[1:]}." for way in ranked.plan.nearest]
-    said = " ".join((ranked.plan.no_recommendation, *ways)) or "Nothing fits."
+    out = _ways(ranked, palette, width)
+    said = in_form(ranked.plan.no_recommendation) or "Nothing fits."
     return Text("\n").join([_hatched(_wrapped(said, width, _MOST_LINES - len(out)), palette, width), *out])
 
 
@@ -190,38 +171,17 @@ def _wrapped(sentence: str, width: int, most: int) -> list[str]:
 
 
 def _too_large(ranked: Ranked, palette: Palette, width: int) -> Text:
-    """Why there is no answer, and the changes of the form that give one; ``t`` makes the first of them."""
-    said = _wrapped(ranked.plan.no_recommendation, width, _MOST_LINES // 2)
-    ways = ranked.ways_to_fit[: _MOST_LINES - len(said)]
-    lines = [_hatched(said, palette, width, least=1)]
-    for key, way in zip(("t", *" " * len(ways)), ways, strict=False):
-        row = way.estimate
-        line = Text.assemble((f" {key}  ", f"bold {palette.strong}"))
-        line.append(changed_words(ranked.values, way.values), style=f"bold {palette.strong}")
-        cost = bound_mark(row) + format_money(row.cost_usd.p50 if row.cost_usd else None)
-        line.append(f"   then {format_duration(row.time_s.p50 if row.time_s else None)} for {cost}", style=palette.text)
-        line.append(f" ({way.note})" if way.note else "", style=palette.warn)
-        line.append(f" on {called(row, short=True)}", style=palette.dim)
+    """Why there is no answer, and the changes of the form that give one, with their keys."""
+    said = _wrapped(in_form(ranked.plan.no_recommendation), width, _MOST_LINES // 2)
+    ways = _ways(ranked, palette, width)[: _MOST_LINES - len(said)]
+    return Text("\n").join([_hatched(said, palette, width, least=1), *ways])
+
+
+def _ways(ranked: Ranked, palette: Palette, width: int) -> list[Text]:
+    lines = way_lines(ranked, palette)
+    for line in lines:
         line.truncate(width, overflow="ellipsis")
-        lines.append(line)
-    return Text("\n").join(lines)
-
-
-def _way_to(relaxed: Relaxation, ranked: Ranked, palette: Palette, width: int) -> Text:
-    """'d  deadline to Mon 12:15   lab-a100 is ready by then; the budget is still missed'."""
-    limits = ranked.question.limits
-    if relaxed.limit == "deadline":
-        key, other, to = "d", "budget", moment(relaxed.limits.deadline, ranked.plan.generated_at)
-    else:
-        key, other, to = "b", "deadline", round_money(relaxed.limits.budget_usd or 0.0)
-    text = Text.assemble((f" {key}  ", f"bold {palette.strong}"), (f"{relaxed.limit} to ", palette.text))
-    text.append(to, style=f"bold {palette.strong}")
-    name, both = machine_name(relaxed.estimate), limits.deadline is not None and limits.budget_usd is not None
-    met = "meets both" if both else "meets it"
-    then = f"then {name} {met}" if relaxed.meets_all else f"then {name} meets it, but not the {other}"
-    text.append(" " * max(28 - text.cell_len, 2)).append(then, style=palette.dim)
-    text.truncate(width, overflow="ellipsis")
-    return text
+    return lines
 
 
 def limit_words(limits: Limits, ranked: Ranked) -> str:

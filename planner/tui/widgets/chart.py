@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rich.text import Text
-from textual import events
 from textual.widgets import Static
 
 from planner.plan.plan import Estimate
@@ -16,6 +15,7 @@ from planner.tui.clock import moment
 from planner.tui.drawing import MONEY_TICKS_USD, TIME_TICKS_S, LogAxis, close_axis
 from planner.tui.theme import Palette
 from planner.tui.widgets.columns import View
+from planner.tui.widgets.painted import Painted
 from planner.units import format_duration
 
 _LABELS = 7
@@ -31,7 +31,7 @@ class Point(NamedTuple):
     cost_usd: float
 
 
-class Chart(Static, can_focus=True):
+class Chart(Painted, Static, can_focus=True):
     """Redrawn when its rows, its cursor or its size change."""
 
     HELP = """\
@@ -58,16 +58,11 @@ Amber lines are the deadline and the budget. The row under the cursor is shown r
     def choose(self, row: Estimate | None) -> None:
         """Draw, with the cursor on this row."""
         self._chosen = row
-        self._paint()
+        self.paint()
 
-    def on_resize(self, event: events.Resize) -> None:
-        self._paint()
-
-    def _paint(self) -> None:
-        size = self.content_size
-        if self._view is None or size.width < 20 or size.height < 5:
-            return
-        self.update(chart_text(self._rows, self._view, self._chosen, size.width, size.height), layout=False)
+    def draw(self, width: int, height: int) -> None:
+        if self._view is not None and width >= 20 and height >= 5:
+            self.update(chart_text(self._rows, self._view, self._chosen, width, height), layout=False)
 
 
 def chart_text(rows: Sequence[Estimate], view: View, chosen: Estimate | None, width: int, height: int) -> Text:

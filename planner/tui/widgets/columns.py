@@ -61,6 +61,7 @@ class Column(NamedTuple):
     def render(self, row: Estimate, view: View) -> Text:
         """The cell padded to the column's width and the gap behind it."""
         text = self.cell(row, view, self.width)
+        text.truncate(self.width, overflow="ellipsis")
         blank = self.width - text.cell_len
         if blank > 0 and self.align == "right":
             text = Text(" " * blank).append_text(text)
@@ -127,9 +128,11 @@ def _cost(row: Estimate, view: View, width: int) -> Text:
     if row.cost_usd is None:
         return Text(UNKNOWN, style=palette.faint)
     style = _against(row.cost_usd, view.limits.budget_usd, row, view)
+    unknown = "?" if "cost_incomplete" in row.flags else ""
     dollars = format_money(row.cost_usd.p50).removeprefix("$")
-    text = Text.assemble((f"{bound_mark(row)}$", palette.faint), (dollars, style))
-    return text.append("?", style=palette.warn) if "cost_incomplete" in row.flags else text
+    if len(f"{bound_mark(row)}${dollars}{unknown}") > width:
+        dollars = f"{row.cost_usd.p50:,.0f}"
+    return Text.assemble((f"{bound_mark(row)}$", palette.faint), (dollars, style), (unknown, palette.warn))
 
 
 def _hourly(row: Estimate, view: View, width: int) -> Text:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+
 from textual import on
 from textual.widgets import OptionList
 
 from planner.tui.widgets.field import FieldInput
 
 _MOST = 8
+_MODEL_ENDS = (".json", ".onnx")
 
 
 class Completions(OptionList, can_focus=False):
@@ -24,6 +28,8 @@ class Completions(OptionList, can_focus=False):
     def offer(self, field: FieldInput) -> None:
         """Show what goes on from the field's text; nothing where it is a name already, or none goes on."""
         names = matching(field.value, field.field.names() if field.field.names else ())
+        if field.field.key == "model":
+            names = [*own_files(field.value), *names][:_MOST]
         if not names or not field.has_focus:
             self.close()
             return
@@ -51,6 +57,8 @@ class Completions(OptionList, can_focus=False):
         self.close()
         field.value = name
         field.cursor_position = len(name)
+        if name.endswith(os.sep):
+            self.offer(field)
 
     @on(OptionList.OptionSelected)
     def _clicked(self, event: OptionList.OptionSelected) -> None:
@@ -70,3 +78,24 @@ def matching(typed: str, names: tuple[str, ...]) -> list[str]:
     begins = sorted((name for name in names if name.casefold().startswith(wanted)), key=lambda name: (len(name), name))
     contains = [name for name in names if wanted in name.casefold() and name not in begins]
     return [*begins, *contains][:_MOST]
+
+
+def own_files(typed: str) -> list[str]:
+    """Model files and folders whose paths go on from what was typed; none for a path that is whole.
+
+    A bare text goes on to files of this folder, never to a folder: most of those are no models.
+    """
+    before, name = os.path.split(typed)
+    if not name.strip() and not before:
+        return []
+    found = []
+    with suppress(OSError, ValueError), os.scandir(os.path.expanduser(before) or ".") as entries:
+        for entry in entries:
+            if not entry.name.startswith(name) or entry.name == name or (entry.name.startswith(".") and not name):
+                continue
+            path = os.path.join(before, entry.name)
+            if entry.name.lower().endswith(_MODEL_ENDS) and entry.is_file():
+                found.append(path)
+            elif before and entry.is_dir():
+                found.append(f"{path}{os.sep}")
+    return sorted(found)[:_MOST]

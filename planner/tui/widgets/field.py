@@ -5,11 +5,11 @@ from functools import cache
 from typing import ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
-from textual.widgets import Input
 
 from planner.experiment.resolve import OPTIMIZERS, PRECISIONS
 from planner.hardware.catalog import accelerators
 from planner.plan.plan import PLACES
+from planner.tui.widgets.wrapped_input import WrappedInput
 from planner.workloads.catalog import aliases, model_index
 from planner.workloads.datasets import datasets
 
@@ -38,7 +38,7 @@ def _dataset_names() -> tuple[str, ...]:
 
 
 FIELDS = (
-    Field("model", "model", "", "", "A network of the zoo, by any usual name.", model_names),
+    Field("model", "model", "", "", "A network of the zoo, by any usual name, or a file of your own.", model_names),
     Field("dataset", "dataset", "", "usual", "Empty: the model's usual data set.", _dataset_names),
     Field("epochs", "epochs", "", "usual", "How long: 90, 300B tokens or 5000 steps. Empty: the usual recipe."),
     Field("size", "size", "", "recipe", "Pixels a side, or tokens a sequence: 224, 512. Empty: as recorded."),
@@ -72,7 +72,7 @@ FIELDS = (
 LABELS = {field.key: field.label for field in FIELDS}
 
 
-class FieldInput(Input):
+class FieldInput(WrappedInput):
     """One field; the arrow keys move between fields, or in the list of completions while that is open."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -106,13 +106,6 @@ class FieldInput(Input):
 
     def action_tab(self, by: int) -> None:
         self._tab(self, by)
-
-    def on_blur(self) -> None:
-        self.show_start()
-
-    def show_start(self) -> None:
-        """Of a text that is longer than the field its beginning is what one reads."""
-        self.cursor_position = 0
 
     def action_leave(self) -> None:
         self._leave()

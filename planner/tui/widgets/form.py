@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable
 
 from rich.text import Text
@@ -16,9 +17,12 @@ from planner.tui.messages import FormChanged
 from planner.tui.theme import Palette
 from planner.tui.widgets.completions import Completions
 from planner.tui.widgets.field import FIELDS, FieldInput
-from planner.workloads.catalog import find_model
+from planner.workloads.catalog import find_model, names_a_file
+from planner.workloads.record import MODEL_CONFIG
 
 _LABEL_WIDTH = 10
+_BESIDE_INPUTS = 10
+"""Cells of the labels, and the one before a field's text."""
 
 
 class ExperimentForm(VerticalScroll, can_focus=False):
@@ -36,7 +40,8 @@ class ExperimentForm(VerticalScroll, can_focus=False):
             FieldInput(field, values.get(field.key, ""), self._stepped, self._tabbed, self._left) for field in FIELDS
         ]
         self._known = self.values
-        self._painted: Palette | None = None
+        self._painted: tuple[Palette, tuple[int, ...]] | None = None
+        self._heights = (1,) * len(FIELDS)
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="fields"):
@@ -55,27 +60,43 @@ class ExperimentForm(VerticalScroll, can_focus=False):
         return {entry.field.key: entry.value for entry in self._entries if entry.value.strip()}
 
     def paint(self, palette: Palette) -> None:
-        """The labels, in the colours of the theme."""
-        if palette is self._painted:
+        """The labels, in the colours of the theme, each at the first line of its field."""
+        if self._painted == (palette, self._heights):
             return
-        self._painted = palette
+        self._painted = (palette, self._heights)
         text, section = Text(), ""
-        for field in FIELDS:
+        for field, height in zip(FIELDS, self._heights, strict=True):
             if field.section != section:
                 text.append(f"\n{field.section}\n", style=f"bold {palette.strong}")
                 section = field.section
-            text.append(f"{field.label}\n", style=palette.dim)
+            text.append(field.label + "\n" * height, style=palette.dim)
         text.rstrip()
         self.query_one("#labels", Static).update(text)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._fit()
+
+    def _fit(self) -> None:
+        """Give each field as many lines as its text takes; most have one."""
+        width = self.content_size.width - _BESIDE_INPUTS
+        if width <= 0:
+            return
+        heights = tuple(entry.lines_at(width) for entry in self._entries)
+        if heights == self._heights:
+            return
+        self._heights = heights
+        for entry, height in zip(self._entries, heights, strict=True):
+            entry.styles.height = height
+        if self._painted is not None:
+            self.paint(self._painted[0])
 
     def fill(self, values: Values) -> None:
         """Put texts into the fields without asking."""
         with self.prevent(Input.Changed):
             for entry in self._entries:
                 entry.value = values.get(entry.field.key, "")
-                if not entry.has_focus:
-                    entry.show_start()
         self._filled, self._known = values, self.values
+        self._fit()
 
     def show_resolved(self, empties: dict[str, str], facts: Iterable[tuple[str, str]], palette: Palette) -> None:
         """``empties`` are what empty fields came to; ``facts`` the lines under "Resolves to"."""
@@ -100,6 +121,7 @@ class ExperimentForm(VerticalScroll, can_focus=False):
         event.stop()
         if not isinstance(event.input, FieldInput) or self.values == self._known:
             return  # a field says that it changed also when it is first filled
+        self._fit()
         key = event.input.field.key
         if key == "model":
             self._follow_model(event.input.value)  # keys may come faster than what they say
@@ -115,10 +137,7 @@ class ExperimentForm(VerticalScroll, can_focus=False):
 
     def _follow_model(self, name: str) -> None:
         """Another kind of model has another usual data set and recipe: let go of those that nobody typed."""
-        try:
-            usual = find_model(name).default_dataset
-        except UnknownNameError:
-            return
+        usual = _usual_dataset(name)
         data = self.query_one("#field-dataset", FieldInput)
         if data.value and usual is not None and usual != data.value and not self._is_typed(data):
             epochs = self.query_one("#field-epochs", FieldInput)
@@ -164,3 +183,15 @@ class ExperimentForm(VerticalScroll, can_focus=False):
 
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:
         self._completions.close()
+
+
+def _usual_dataset(name: str) -> str | None:
+    """That of a model of the zoo; '' of a file of one's own, which may have another; None where nothing is known."""
+    if names_a_file(name):
+        path = os.path.expanduser(name)
+        there = os.path.isfile(path) or os.path.isfile(os.path.join(path, MODEL_CONFIG))
+        return "" if there else None
+    try:
+        return find_model(name).default_dataset
+    except UnknownNameError:
+        return None

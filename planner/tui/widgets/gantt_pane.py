@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 from rich.text import Text
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static
@@ -18,13 +17,14 @@ from planner.plan.words import bound_mark, had_word
 from planner.tui.clock import moment
 from planner.tui.drawing import fitted
 from planner.tui.theme import Palette
+from planner.tui.widgets.painted import Painted
 
 _NAME, _GPUS = 16, 14
 _NARROW = 90
 _LEAST_BAR = 16
 
 
-class GanttPane(VerticalScroll):
+class GanttPane(Painted, VerticalScroll):
     """Drawn anew when the sweep or the width changes."""
 
     HELP = """\
@@ -47,16 +47,11 @@ up, down   scroll where there are more machines than rows"""
 
     def show(self, swept: Swept | None, palette: Palette) -> None:
         self._swept, self._palette = swept, palette
-        self._paint()
+        self.paint()
 
-    def on_resize(self, event: events.Resize) -> None:
-        self._paint()
-
-    def _paint(self) -> None:
-        width = self.content_size.width
-        if self._palette is None or width <= 0:
+    def draw(self, width: int, height: int) -> None:
+        if self._palette is None:
             return
-        height = self.content_size.height
         text = Text() if self._swept is None else gantt_text(self._swept, self._palette, width, height)
         self.query_one(Static).update(text)
 

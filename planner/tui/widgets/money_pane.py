@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.text import Text
-from textual import events
 from textual.widgets import Static
 
 from planner.plan.buy_or_rent import BuyOrRent
 from planner.plan.buying_words import MARKS, RESALE, money_lines
 from planner.plot import Line
 from planner.tui.canvas import Braille, Cells
-from planner.tui.drawing import round_step
+from planner.tui.drawing import even_axis
 from planner.tui.theme import Palette
+from planner.tui.widgets.painted import Painted
 
 _LABELS = 8
 """Cells of the money labels left of the axis."""
@@ -23,11 +23,11 @@ _SPARSE = 4
 _MONTH_TICKS = 6
 _ROWS_A_LABEL = 2
 """Rows from one money label to the next at least; two labels at least have room in the lowest chart."""
-_AIR = 1.15
+_AIR = 1.1
 """Room over the end of the line of buying."""
 
 
-class MoneyPane(Static):
+class MoneyPane(Painted, Static):
     """Drawn anew when what it shows or its size changes."""
 
     def __init__(self) -> None:
@@ -39,14 +39,11 @@ class MoneyPane(Static):
     def show(self, found: BuyOrRent, card: int, palette: Palette) -> None:
         """``card`` is the index of the machine that is drawn."""
         self._shown = (found, card, palette)
-        self._paint()
+        self.paint()
 
-    def on_resize(self, event: events.Resize) -> None:
-        self._paint()
-
-    def _paint(self) -> None:
+    def draw(self, width: int, height: int) -> None:
         if self._shown is not None:
-            self.update(money_text(*self._shown, *self.content_size), layout=False)
+            self.update(money_text(*self._shown, width, height), layout=False)
 
 
 def money_text(found: BuyOrRent, card: int, palette: Palette, width: int, height: int) -> Text:
@@ -70,9 +67,8 @@ class _MoneyChart(Cells):
         self.columns, self.rows = width - _LABELS - 1, height - 2
         self.months = found.terms.months
         self.lines, self.paid = money_lines(found, card)
-        highest = _AIR * self.lines[-1].at(self.months)
-        self.step = round_step(highest, self.rows / _ROWS_A_LABEL)
-        self.top = highest
+        self.axis = even_axis(_AIR * self.lines[-1].at(self.months), self.rows, _ROWS_A_LABEL)
+        self.top = self.axis.top
 
     def draw(self) -> None:
         self._draw_axes()
@@ -92,9 +88,9 @@ class _MoneyChart(Cells):
         for row in range(self.rows):
             self.put(_LABELS, row, "│", line)
         self.put(_LABELS, self.rows, "└" + "─" * self.columns, line)
-        for tick in range(int(self.top / self.step) + 1):
-            row = self._row(tick * self.step)
-            self.put(0, row, f"{f'${tick * self.step:,.0f}':>{_LABELS}}", dim)
+        for tick in range((self.rows - 1) // self.axis.rows + 1):
+            row = self.rows - 1 - tick * self.axis.rows
+            self.put(0, row, f"{_dollars(tick * self.axis.step):>{_LABELS}}", dim)
             self.put(_LABELS, row, "┤", line)
         every = max(round(self.months / _MONTH_TICKS), 1)
         for month in reversed(range(0, int(self.months) + 1, every)):
@@ -152,3 +148,7 @@ class _MoneyChart(Cells):
 
     def _row(self, usd: float) -> int:
         return self._dot(usd) // 4
+
+
+def _dollars(usd: float) -> str:
+    return f"${usd:,.0f}" if usd == round(usd) else f"${usd:,.2f}"

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 from rich.text import Text
-from textual import events
 from textual.widgets import Static
 
 from planner.plan.plan import Estimate
@@ -15,6 +14,7 @@ from planner.throughput.levers import Lever
 from planner.tui.clock import day
 from planner.tui.drawing import bar, stacked_bar
 from planner.tui.theme import Palette
+from planner.tui.widgets.painted import Painted
 from planner.units import GIB, UNKNOWN, format_duration, format_money, format_rate, format_span
 
 _LABEL = 9
@@ -23,7 +23,7 @@ _PARTS = {"training": "train", "data download": "data", "evaluation": "evaluate"
 PORTED = {"xla": "its code must be ported to XLA", "neuron": "its code must be ported to Neuron"}
 
 
-class WhyPane(Static):
+class WhyPane(Painted, Static):
     """Follows the table's cursor; the levers come a moment later."""
 
     def __init__(self) -> None:
@@ -40,23 +40,19 @@ class WhyPane(Static):
         self.remove_class("empty")
         name = "" if row is None else f" · {machine_name(row)}"
         self.border_title = f"Why {row.rank}{name}" if row is not None and with_rank else f"Why{name}"
-        self._paint()
+        self.paint()
 
     def show_levers(self, levers: Sequence[Lever]) -> None:
         self._levers = levers
-        self._paint()
+        self.paint()
 
-    def on_resize(self, event: events.Resize) -> None:
-        self._paint()
-
-    def _paint(self) -> None:
-        size = self.content_size
-        if self._palette is None or size.width <= 0:
+    def draw(self, width: int, height: int) -> None:
+        if self._palette is None:
             return
         if self._row is None:
             self.update(Text("No row is chosen.", style=self._palette.dim), layout=False)
             return
-        lines = why_lines(self._row, self._levers, self._palette, size.width, size.height)
+        lines = why_lines(self._row, self._levers, self._palette, width, height)
         self.update(Text("\n").join(lines), layout=False)
 
 

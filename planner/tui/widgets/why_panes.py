@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.text import Text
-from textual import events
 from textual.widgets import Static
 
 from planner.plan.explain import Explanation
@@ -13,11 +12,14 @@ from planner.plan.operation_kinds import by_kind
 from planner.plan.plan import Estimate
 from planner.tui.drawing import bar, both_ends, fitted, stacked_bar
 from planner.tui.theme import Palette
+from planner.tui.widgets.painted import Painted
 from planner.tui.widgets.why_pane import milliseconds, named_parts, rates
 from planner.units import UNKNOWN, format_duration, format_rate
 
 _MOST_KINDS, _LEAST_SHARE = 8, 0.005
 """So many kinds of operation have a line, if they take that share of the pass."""
+_LEAST_COUNTED = 58
+"""From this width on the arithmetic and the bytes of an operation have room."""
 _STAGE = 21
 """Cells of the name of a stage."""
 _STAGES = {"preparing the samples of an epoch": "preparing an epoch"}
@@ -30,7 +32,7 @@ _SPECS = {
 }
 
 
-class WhyTable(Static, can_focus=True):
+class WhyTable(Painted, Static, can_focus=True):
     """A pane whose lines depend on its width; ``lines`` of a subclass draws them."""
 
     def __init__(self, pane_id: str, title: str) -> None:
@@ -41,14 +43,10 @@ class WhyTable(Static, can_focus=True):
     def show(self, row: Estimate, explanation: Explanation | None, palette: Palette) -> None:
         """``explanation`` None: it is still being worked out."""
         self._shown = (row, explanation, palette)
-        self._paint()
+        self.paint()
 
-    def on_resize(self, event: events.Resize) -> None:
-        self._paint()
-
-    def _paint(self) -> None:
-        width = self.content_size.width
-        if self._shown is None or width <= 0:
+    def draw(self, width: int, height: int) -> None:
+        if self._shown is None:
             return
         row, explanation, palette = self._shown
         self.update(Text("\n").join(self.lines(row, explanation, palette, width)))
@@ -101,14 +99,17 @@ class OperationsPane(WhyTable):
         kinds = by_kind(explanation.by_operation)
         if not kinds:
             return [Text("Nothing is known of its operations.", style=palette.dim)]
-        cells = max(width - 54, 4)
-        head = f"{'operation':<19}{'GFLOP':>9}{'GB':>7}{'ms':>8}  {'':<{cells}} binds"
+        counted = 16 if width >= _LEAST_COUNTED else 0
+        cells = max(width - 38 - counted, 4)
+        amounts = f"{'GFLOP':>9}{'GB':>7}" if counted else ""
+        head = f"{'operation':<19}{amounts}{'ms':>8}  {'':<{cells}} binds"
         lines = [Text(head, style=palette.dim)]
         longest, total = kinds[0].seconds, sum(kind.seconds for kind in kinds)
         shown = [kind for kind in kinds[:_MOST_KINDS] if kind.seconds >= _LEAST_SHARE * total]
         for kind in shown:
             line = Text(f"{fitted(kind.op_class, 18):<19}", style=palette.text)
-            line.append(f"{kind.flops / 1e9:>9,.1f}{kind.bytes / 1e9:>7,.1f}", style=palette.dim)
+            if counted:
+                line.append(f"{kind.flops / 1e9:>9,.1f}{kind.bytes / 1e9:>7,.1f}", style=palette.dim)
             line.append(f"{milliseconds(kind.seconds):>8}  ", style=palette.strong)
             line.append_text(bar(kind.seconds / longest, cells, palette.parts["backward"], palette.border))
             lines.append(line.append(f" {kind.bound_by}", style=palette.text))

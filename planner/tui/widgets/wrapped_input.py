@@ -27,6 +27,11 @@ class WrappedInput(Input):
     def _breaks(self) -> list[int]:
         return breaks(f"{self.value} ", self.scrollable_content_region.width)
 
+    @property
+    def content_width(self) -> int:
+        """The same whatever the text: it does not scroll, and another size would lay out the whole screen anew."""
+        return 1
+
     def render_line(self, y: int) -> Strip:
         if not self.value:
             return super().render_line(y)
