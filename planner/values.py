@@ -9,6 +9,7 @@ from planner.errors import InputError
 from planner.units import parse_count
 
 _GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
+_POINTS = re.compile(r"[1-9]\d{0,2}(\.\d{3})+")
 _NUMBER = r"[+-]?[\d.,_]*\d[\d.,_]*(?:e[+-]?\d+)?"
 _AMOUNT = re.compile(rf"\s*(?P<before>[^\d\s.,+-]*)\s*(?P<number>{_NUMBER})\s*(?P<after>[^\d.,+-]*?)\s*", re.IGNORECASE)
 _USD = "USD"
@@ -88,11 +89,20 @@ def amount(read: Callable[[str], float]) -> Callable[[str], float | Foreign]:
         try:
             if found is None or code == _USD:
                 return read(text if found is None else found["number"])
-            return Foreign(number(found["number"]), code, read)
+            return Foreign(_foreign_number(found["number"]), code, read)
         except InputError as error:
             raise InputError(f"{error}: an amount in US dollars, such as 60 or 1,000, or 60 EUR") from None
 
     return parsed
+
+
+def _foreign_number(text: str) -> float:
+    """A number in which a point may be what others write for the comma of thousands: that is asked, not guessed."""
+    if _POINTS.fullmatch(text):
+        raise InputError(
+            f"{text!r} may be {text.replace('.', ',')} or a number with decimals: write it without a point"
+        )
+    return number(text)
 
 
 def usd(read: Callable[[str], float]) -> Callable[[str], float]:

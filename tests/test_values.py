@@ -49,6 +49,15 @@ def test_other_currencies_are_read_and_never_taken_for_dollars(text: str, value:
         usd(positive)(text)
 
 
+def test_a_point_for_thousands_is_not_guessed_at() -> None:
+    with pytest.raises(InputError, match=r"'1\.700' may be 1,700 or a number with decimals"):
+        amount(positive)("1.700€")
+    cents = amount(positive)("0.314 EUR")
+    assert isinstance(cents, Foreign)
+    assert cents.value == 0.314
+    assert amount(positive)("$1.700") == 1.7
+
+
 def test_an_amount_is_checked_in_dollars_at_its_rate() -> None:
     found = amount(up_to(100))("15,000 KRW")
     assert isinstance(found, Foreign)
