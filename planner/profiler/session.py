@@ -5,7 +5,7 @@ import math
 import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
@@ -39,6 +39,9 @@ TRAINING_S = 60.0
 SUSTAINED_S = 60.0
 _CASE_S = {"quick": 0.04, "full": 0.5}
 _PLAIN_S = 6.0
+# Rates and the file take tens of milliseconds, as long as a case of the quick profile does: after each line, they would
+# take a core from the next case.
+_CONCLUDE_EVERY_S = 5.0
 _DECODE_S = 0.6
 _IDENTITY = ("name", "op_class", "phase")
 HOST_S = 2.0
@@ -112,19 +115,29 @@ class Session:
             command = [python, str(TORCH_BENCH), str(seconds), str(_CASE_S["quick" if quick else "full"])]
         else:
             command = [python, str(PLAIN_BENCH), str(min(seconds, _PLAIN_S))]
-        device: dict[str, Any] = {}
-        done, total = 0, None
-        with closing(lines_of(command, max(0.0, end - time.monotonic()))) as lines:
-            for line in lines:
-                if line["kind"] == "device":
-                    device = self._device(line)
-                    done, total = 0, line.get("cases")
-                elif line["kind"] == "rate":
-                    del line["kind"]
-                    done += not line.pop("again", False)
-                    self._take(device, line)
-                    progress(f"{device['device']}: {line['name']}", done, total)
+        try:
+            with closing(lines_of(command, max(0.0, end - time.monotonic()))) as lines:
+                self._take_all(lines, progress)
+        finally:
+            self._conclude()
         return None
+
+    def _take_all(self, lines: Iterable[dict[str, Any]], progress: Progress) -> None:
+        """Every measurement as it comes. What is made of them waits: the next one is being taken on these cores."""
+        device: dict[str, Any] = {}
+        done, total, concluded = 0, None, -math.inf
+        for line in lines:
+            if line["kind"] == "device":
+                device = self._device(line)
+                done, total = 0, line.get("cases")
+            elif line["kind"] == "rate":
+                del line["kind"]
+                done += not line.pop("again", False)
+                self._take(device, line)
+                if time.monotonic() - concluded > _CONCLUDE_EVERY_S:
+                    self._conclude()
+                    concluded = time.monotonic()
+                progress(f"{device['device']}: {line['name']}", done, total)
 
     def look(self, local: LocalMachine) -> None:
         """Remember what the full look has to say of the moment of measuring."""
@@ -141,8 +154,7 @@ class Session:
                     windows.append({"at_s": line["at_s"], "flops_per_s": line["flops_per_s"]})
                     self.document["sustained"] = {"windows": windows, "left": share_left(windows)}
                     progress("sustained", len(windows), round(seconds))
-                    self._derive()
-                    self.save()
+                    self._conclude()
 
     def measure_host(self, python: str, seconds: float, progress: Progress) -> None:
         """The disk under the working directory, and decoding of images; nothing where there is no time left."""
@@ -177,6 +189,8 @@ class Session:
         self.document["devices"][device["device"]] = device
         if device["device"] != "cpu" and measurement["op_class"] == "launch":
             self.document["host"]["launch_s"] = measurement["seconds"] / measurement["kernels"]
+
+    def _conclude(self) -> None:
         self._derive()
         self.save()
 

@@ -47,7 +47,12 @@ def test_measurements_become_rates(tmp_path: Path, path: Path) -> None:
     assert seen[-1] == ("cpu: a launch", 4, 4)
 
 
-def test_the_file_is_whole_after_every_measurement(tmp_path: Path, path: Path) -> None:
+@pytest.mark.parametrize(("every_s", "expected"), [(0.0, [1, 2, 3, 4]), (1e3, [1, 1, 1, 1])])
+def test_the_file_is_whole_at_every_moment(
+    every_s: float, expected: list[int], tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds the first measurement at once, all in the end, and what a kill would lose is a few seconds'."""
+    monkeypatch.setattr("planner.profiler.session._CONCLUDE_EVERY_S", every_s)
     python = interpreter(tmp_path, torch=[DEVICE, *RATES, LAUNCH])
     counts = []
 
@@ -56,7 +61,8 @@ def test_the_file_is_whole_after_every_measurement(tmp_path: Path, path: Path) -
         assert read_profile(path).rates is not None
 
     session(path).measure(python, quick=True, seconds=20, progress=read)
-    assert counts == [1, 2, 3, 4]
+    assert counts == expected
+    assert len(json.loads(path.read_text())["devices"]["cpu"]["measurements"]) == 4
 
 
 def test_an_interruption_keeps_what_was_measured(tmp_path: Path, path: Path) -> None:
