@@ -19,8 +19,8 @@ from planner.tui.drawing import fitted
 from planner.tui.theme import Palette
 from planner.tui.widgets.painted import Painted
 
-_NAME, _GPUS = 16, 14
-_NARROW = 90
+_NAME, _GPUS, _MORE_GPUS = 16, 14, 18
+_NARROW, _WIDE = 90, 110
 _LEAST_BAR = 16
 
 
@@ -63,7 +63,7 @@ def gantt_text(swept: Swept, palette: Palette, width: int, height: int) -> Text:
     deadline = swept.limits.deadline
     deadline_s = None if deadline is None else (deadline - swept.started_at).total_seconds()
     span_s = gantt.span_of(plan, deadline_s)
-    middle = _GPUS if width >= _NARROW or not roomy else 0
+    middle = _MORE_GPUS if width >= _WIDE and roomy else _GPUS if width >= _NARROW or not roomy else 0
     left = _NAME + 1 + (middle + 1 if middle else 0)
     cells = max(_LEAST_BAR, width - left - 1)
     lines = [Text(" " * left + gantt.axis_line(span_s, cells, swept.started_at), style=palette.dim)]
