@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from planner.tui.form_words import in_form
+from planner.tui.theme import DARK
+from planner.tui.widgets.why_pane import caution_words, why_lines
+from tests.tui.samples import sample_plan
 
 
 @pytest.mark.parametrize(
@@ -29,3 +32,10 @@ from planner.tui.form_words import in_form
 )  # fmt: skip
 def test_flags_are_named_as_the_form_names_them(sentence: str, said: str) -> None:
     assert in_form(sentence) == said
+
+
+def test_panes_name_no_flag() -> None:
+    row = sample_plan({"model": "resnet50"}).plan.estimates[0]
+    assert caution_words(row._replace(hints=("--region takes it",))) == "region takes it"
+    unfit = row._replace(step_parts=None, reason="needs 33.9 GiB (--zero 3 shards it)")
+    assert why_lines(unfit, None, DARK, 60, 12)[1].plain == "needs 33.9 GiB (zero3 shards it)"

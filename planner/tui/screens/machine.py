@@ -27,6 +27,7 @@ from planner.tui.clock import moment
 from planner.tui.commands import MACHINE, bindings, footer
 from planner.tui.core import Ranked
 from planner.tui.drawing import fact
+from planner.tui.form_words import in_form
 from planner.tui.measured import Stored
 from planner.tui.screens.base import PlannerScreen
 from planner.tui.screens.dialogs import TextDialog
@@ -253,7 +254,7 @@ def plan_text(ranked: Ranked | None, palette: Palette, width: int) -> Text:
 
 def _run_facts(ranked: Ranked, row: Estimate) -> list[tuple[str, str, str]]:
     if row.time_s is None:
-        return [("", row.reason, "")]
+        return [("", in_form(row.reason), "")]
     cost = row.cost_usd.p50 if row.cost_usd else None
     rate = format_rate(row.samples_per_s.p50 if row.samples_per_s else None)
     span = f"{format_duration(row.time_s.p10)} to {format_duration(row.time_s.p90)}"

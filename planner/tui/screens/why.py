@@ -26,6 +26,7 @@ from planner.tui.clock import moment
 from planner.tui.commands import WHY, bindings, footer
 from planner.tui.core import Ranked
 from planner.tui.drawing import fitted
+from planner.tui.form_words import in_form
 from planner.tui.screens.base import PlannerScreen
 from planner.tui.widgets.why_panes import (
     BesidePane,
@@ -198,4 +199,4 @@ class WhyScreen(PlannerScreen):
 
 
 def _note(lever: Lever) -> str:
-    return lever.note if lever.fits else f"does not fit: {lever.estimate.reason}"
+    return lever.note if lever.fits else f"does not fit: {in_form(lever.estimate.reason)}"

@@ -13,6 +13,7 @@ from planner.plan.words import EVIDENCE_MARKS, EVIDENCE_WORDS, machine_name, whe
 from planner.throughput.levers import Lever
 from planner.tui.clock import day
 from planner.tui.drawing import bar, stacked_bar
+from planner.tui.form_words import in_form
 from planner.tui.theme import Palette
 from planner.tui.widgets.painted import Painted
 from planner.units import GIB, UNKNOWN, format_duration, format_money, format_rate, format_span
@@ -93,7 +94,7 @@ def caution_words(row: Estimate) -> str:
     if "cost_incomplete" in row.flags:
         unknown = [part.name for part in row.cost_parts if part.usd is None]
         return f"what {' and '.join(unknown)} costs is not known"
-    return row.hints[0] if row.hints else ""
+    return in_form(row.hints[0]) if row.hints else ""
 
 
 def rates(row: Estimate, palette: Palette) -> Text:
@@ -124,7 +125,7 @@ def _parts(row: Estimate, palette: Palette, width: int) -> list[Text]:
     """The stacked bar and its legend, in short words and more lines where one line of full words has no room."""
     parts = named_parts(row)
     if not parts:
-        return [Text(row.reason or "Its step was not estimated.", style=palette.warn)]
+        return [Text(in_form(row.reason) or "Its step was not estimated.", style=palette.warn)]
     full = _legend(parts, palette, width, short=False)
     legend = full if len(full) == 1 else _legend(parts, palette, width, short=True)
     return [stacked_bar([(seconds, palette.parts[name]) for name, seconds in parts], width), *legend]

@@ -11,6 +11,7 @@ from planner.plan.explain import Explanation
 from planner.plan.operation_kinds import by_kind
 from planner.plan.plan import Estimate
 from planner.tui.drawing import bar, both_ends, fitted, stacked_bar
+from planner.tui.form_words import in_form
 from planner.tui.theme import Palette
 from planner.tui.widgets.painted import Painted
 from planner.tui.widgets.why_pane import milliseconds, named_parts, rates
@@ -68,7 +69,7 @@ class StepPane(WhyTable):
     def lines(self, row: Estimate, explanation: Explanation | None, palette: Palette, width: int) -> list[Text]:
         parts = named_parts(row)
         if not parts:
-            return [Text(row.reason or "Its step was not estimated.", style=palette.warn)]
+            return [Text(in_form(row.reason) or "Its step was not estimated.", style=palette.warn)]
         total = sum(seconds for _, seconds in parts)
         self.border_subtitle = f"bound by {row.bound_by or UNKNOWN}"
         span = Text("P10–P90 ", style=palette.dim)
