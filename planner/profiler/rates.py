@@ -101,7 +101,7 @@ def _launch_s(rows: Sequence[Measurement]) -> float | None:
 def _held_s_per_byte(by_class: Mapping[str, Sequence[Measurement]]) -> float | None:
     """What a byte costs that the system hands out anew, beyond writing it; little where the C library keeps it.
 
-    A network is expected to be handed what it holds once a step: ten were handed 0.3 to 2.4 times as much
+    A network is expected to be handed what it holds once a step: ten were handed 0.1 to 2.4 times as much
     (docs/profile.md).
     """
     if "held" not in by_class or "rewritten" not in by_class:

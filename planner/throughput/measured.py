@@ -37,9 +37,13 @@ _ANOTHER_NETWORK_RAN = (-0.13, 0.13)
 _PRIOR_SD = {"architecture": 0.12, "network": 0.06}
 _NOISE_SD = 0.03
 
-# What a probe took more or less than its operations is what its kind shares here, and what is the probe's own: of the
-# variances above, the share of the first.
-_PROBE_SHRINKAGE = _PRIOR_SD["architecture"] ** 2 / (_PRIOR_SD["architecture"] ** 2 + _PRIOR_SD["network"] ** 2)
+# What a probe took more or less than its operations is what its kind shares here, what is the probe's own, and chance:
+# the same probe's few steps differ by a tenth from one quiet profile to the next. Of these variances, the share of the
+# first.
+_PROBE_NOISE_SD = 0.1
+_PROBE_SHRINKAGE = _PRIOR_SD["architecture"] ** 2 / (
+    _PRIOR_SD["architecture"] ** 2 + _PRIOR_SD["network"] ** 2 + _PROBE_NOISE_SD**2
+)
 
 # As much of the bottleneck probe's arithmetic is in 1x1 convolutions, nothing of the plain one's.
 _POINTWISE_SHARE = 0.5
