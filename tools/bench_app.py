@@ -22,10 +22,12 @@ from struct import pack
 from termios import TIOCSWINSZ
 
 from planner.tui.app import PlannerApp
+from planner.tui.asked import FIRST_VALUES, Values
 from planner.tui.core import Ranked
 from planner.tui.settings import Settings
 
 COLUMNS, ROWS = 130, 36
+LIMITS = {"deadline": "48h", "budget": "400"}
 FIRST_PICTURE, FIRST_ANSWER = "Experiment", "Run it on"
 GIVE_UP_S = 20.0
 SETTLE_S = 0.5
@@ -41,12 +43,12 @@ def main() -> None:
     starts = [_start() for _ in range(arguments.runs)]
     print(f"first picture     {statistics.median(first for first, _ in starts) * 1000:7.0f} ms")
     print(f"first answer      {statistics.median(answer for _, answer in starts) * 1000:7.0f} ms")
-    keys, cpu, blocks = asyncio.run(_keys())
-    print(
-        f"key to new table  {statistics.median(keys) * 1000:7.0f} ms  (slowest of {len(keys)}: {max(keys) * 1000:.0f})"
-    )
-    print(f"  in CPU time     {statistics.median(cpu) * 1000:7.0f} ms  (both threads)")
-    print(f"longest block     {max(blocks) * 1000:7.0f} ms  (CPU time of the interface between two turns of its loop)")
+    for asked, values in (("", FIRST_VALUES), (", with limits", {**FIRST_VALUES, **LIMITS})):
+        keys, cpu, blocks = asyncio.run(_keys(values))
+        slowest = f"(slowest of {len(keys)}: {max(keys) * 1000:.0f})"
+        print(f"key to new table  {statistics.median(keys) * 1000:7.0f} ms  {slowest}{asked}")
+        print(f"  in CPU time     {statistics.median(cpu) * 1000:7.0f} ms  (both threads)")
+        print(f"longest block     {max(blocks) * 1000:7.0f} ms  (CPU time of the interface in a turn of its loop)")
 
 
 def _bare_start() -> float:
@@ -84,10 +86,10 @@ def _until(terminal: int, text: str, started: float) -> float:
     raise TimeoutError(f"{text!r} did not come in {GIVE_UP_S:g} s")
 
 
-async def _keys() -> tuple[list[float], list[float], list[float]]:
-    """From each key typed into the form until the table shows its plan: seconds, CPU seconds, and the interface's
-    blocks in CPU seconds."""
-    app = PlannerApp(settings=Settings())
+async def _keys(values: Values) -> tuple[list[float], list[float], list[float]]:
+    """From each key typed into a form of ``values`` until the table shows its plan: seconds, CPU seconds, and the
+    interface's blocks in CPU seconds."""
+    app = PlannerApp(settings=Settings(values))
     times, cpu, blocks = [], [], [0.0]
     async with app.run_test(size=(COLUMNS, ROWS)) as pilot:
         await _changed(app, None)
