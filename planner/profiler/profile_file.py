@@ -29,7 +29,7 @@ from planner.hardware.profile import (
 )
 from planner.profiler.detect import LocalMachine
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def machine_words(local: LocalMachine) -> dict[str, Any]:

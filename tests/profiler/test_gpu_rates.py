@@ -99,7 +99,7 @@ RATES = GpuRates(
 
 def document(gpus: list[str]) -> dict[str, Any]:
     return {
-        "schema_version": 1,
+        "schema_version": 2,
         "made_at": "2026-11-30T22:00:00+00:00",
         "machine": {"cpu": "a CPU", "vcpus": 8, "gpus": gpus},
         "gpu": gpu_document(RATES),

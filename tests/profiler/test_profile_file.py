@@ -22,7 +22,7 @@ RUN = TrainingRun("resnet18", "cpu", "fp32", "sgd", 8, 0.9, 0.88, 0.95, 12, "202
 
 
 def document(**parts: object) -> dict[str, object]:
-    return {"schema_version": 1, "made_at": "2026-11-30T22:00:00+00:00", "rates": rates_document(RATES), **parts}
+    return {"schema_version": 2, "made_at": "2026-11-30T22:00:00+00:00", "rates": rates_document(RATES), **parts}
 
 
 def test_it_reads_back_as_written(tmp_path: Path) -> None:
@@ -41,11 +41,11 @@ def test_it_reads_back_as_written(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("{", "is not a profile: it is not JSON"),
-        ("[]", "is not a profile of version 1"),
-        ('{"schema_version": 2}', "is not a profile of version 1"),
-        ('{"schema_version": 1}', "is damaged"),
-        ('{"schema_version": 1, "made_at": "x", "rates": {"classes": 3}}', "is damaged"),
-        ('{"schema_version": 1, "made_at": "x", "runs": [{"model": "a"}]}', "is damaged"),
+        ("[]", "is not a profile of version 2"),
+        ('{"schema_version": 1}', "is not a profile of version 2"),
+        ('{"schema_version": 2}', "is damaged"),
+        ('{"schema_version": 2, "made_at": "x", "rates": {"classes": 3}}', "is damaged"),
+        ('{"schema_version": 2, "made_at": "x", "runs": [{"model": "a"}]}', "is damaged"),
     ],
 )
 def test_what_is_no_profile_is_refused_in_one_sentence(tmp_path: Path, text: str, words: str) -> None:
@@ -75,7 +75,7 @@ def test_a_failed_write_leaves_the_old_profile(tmp_path: Path) -> None:
     write_document(document(), path)
     with pytest.raises(TypeError):
         write_document(document(runs={1, 2}), path)
-    assert json.loads(path.read_text())["schema_version"] == 1
+    assert json.loads(path.read_text())["schema_version"] == 2
     assert read_profile(path).rates == RATES
 
 

@@ -28,7 +28,7 @@ def probe(name: str, op_class: str, phase: str, flops: float, moved: float, ms: 
 
 
 DOCUMENT = {
-    "schema_version": 1,
+    "schema_version": 2,
     "made_at": "2026-11-30T22:40:00+01:00",
     "machine": {"cpu": "AMD EPYC", "vcpus": 2, "gpus": []},
     "devices": {
