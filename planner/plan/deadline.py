@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, time, timedelta
 
 from planner.errors import InputError
 from planner.units import parse_duration
 
 FORMS = "12h, 2h15, 2d12h, 17:00, '2026-12-24 09:00', 'tomorrow 09:00' or 'Tue 18:00'"
+_TWELVE = re.compile(r"\b(?P<hour>0?[1-9]|1[0-2])(?::(?P<minute>[0-5]\d))?\s*(?P<half>[ap])\.?m\b\.?", re.IGNORECASE)
+_ONE_DIGIT = re.compile(r"(?<![\d:.])(\d:\d\d)")
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
@@ -16,7 +19,7 @@ def parse_deadline(text: str, now: datetime) -> datetime:
 
     Raises InputError where it cannot be read or is past.
     """
-    moment = _moment(text.strip(), now)
+    moment = _moment(_in_24_hours(text.strip()), now)
     if moment is None:
         raise InputError(f"cannot read the deadline {text!r}; write {FORMS}")
     return _not_past(moment, now, repr(text))
@@ -50,6 +53,16 @@ def _is_of_this_system(now: datetime) -> bool:
 def _on_the_clock(naive: datetime, now: datetime) -> datetime:
     """What a clock in the zone of ``now`` shows as ``naive``."""
     return naive.astimezone() if _is_of_this_system(now) else naive.replace(tzinfo=now.tzinfo)
+
+
+def _in_24_hours(text: str) -> str:
+    """'9:00' and '9am' as '09:00', '5:30 pm' as '17:30', whatever stands around them."""
+
+    def clock(found: re.Match[str]) -> str:
+        hour = int(found["hour"]) % 12 + (12 if found["half"] in "pP" else 0)
+        return f"{hour:02}:{found['minute'] or '00'}"
+
+    return _ONE_DIGIT.sub(r"0\1", _TWELVE.sub(clock, text))
 
 
 def _moment(text: str, now: datetime) -> datetime | None:
