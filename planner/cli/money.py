@@ -73,4 +73,6 @@ def parse_currency(text: str | None) -> Currency:
         per_usd = 0.0
     if not (code.isalpha() and len(code) == 3 and 0 < per_usd < 1e6):
         raise InputError(f"--currency wants a code and units per USD, such as EUR=0.92, not {text!r}")
+    if code == "USD" and per_usd != 1:
+        raise InputError(f"--currency {text!r}: a dollar is one dollar; name another currency, such as EUR=0.92")
     return Currency(code, per_usd)

@@ -89,6 +89,7 @@ CASES = [
     (("--deadline", "2001-01-01"), "in the past"),
     (("--currency", "EUR"), "such as EUR=0.92"),
     (("--currency", "EUR=-1"), "such as EUR=0.92"),
+    (("--currency", "usd=2"), "a dollar is one dollar"),
     (("-o", "yaml"), "invalid choice: 'yaml'"),
     (("--sort", "luck"), "invalid choice: 'luck'"),
     # contradictions
