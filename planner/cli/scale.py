@@ -221,8 +221,7 @@ def sentences(found: Scan, batch: str, limits: Limits, currency: Currency) -> li
     figures = f"efficiency {knee.efficiency or 0:.0%}, {format_duration(_seconds(knee))}"
     text = [_limits_sentence(found, limits, currency)] if limits.given else []
     if knee is last:
-        lead = f"All {_size(knee)} GPUs are worth it" if knee.devices > 1 else "One GPU is the most that somebody has"
-        text += [f"{lead} ({figures}); {how}."]
+        text += [f"{_all_words(found, knee)} ({figures}); {how}."]
     else:
         text += [
             f"{_size(knee)} is the knee ({figures}): a further GPU adds less than {WORTH_IT:.0%} of the first; {how}."
@@ -242,6 +241,15 @@ def sentences(found: Scan, batch: str, limits: Limits, currency: Currency) -> li
     return text + _mark_sentences(found)
 
 
+def _all_words(found: Scan, knee: Scale) -> str:
+    """That the most GPUs are worth it: all that were asked for, or as many as somebody has in one machine."""
+    if knee.devices == 1:
+        return "One GPU is the most that somebody has"
+    if knee is found.rows[-1]:
+        return f"All {_size(knee)} GPUs are worth it"
+    return f"{_size(knee)} GPUs are the most that somebody has, and worth it"
+
+
 def _mark_sentences(found: Scan) -> list[str]:
     """What the mark means, where it is shown."""
     text = []
@@ -249,7 +257,7 @@ def _mark_sentences(found: Scan) -> list[str]:
     if any(nobodys) and not all(nobodys):
         text.append(
             f"{NOBODYS} before a number: nobody has a machine of that size; it is worked out on the GPUs' share of a "
-            "larger one, without a cost, and passed over above."
+            "larger one, without a cost and without setting up and copying data, and passed over above."
         )
     if any(row.hypothetical and row.machine is not None for row in found.rows):
         text.append(f"{NOBODYS} before a machine: it must be bought first.")

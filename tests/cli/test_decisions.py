@@ -176,6 +176,10 @@ def test_scale_names_the_knee_and_the_alternative(run: Run) -> None:
     assert result.code == 0
     assert "All 8 GPUs are worth it" in result.out
     assert "8 separate experiments" in result.out
+    more = run("scale", "-m", "resnet50", "-e", "90", "--gpus", "A100-40GB-SXM:9")
+    assert "8 GPUs are the most that somebody has, and worth it" in more.out
+    assert "All" not in more.out
+    assert "without a cost and without setting up and copying data" in " ".join(more.out.split())
     kept = run("scale", "-m", "gnmt", "--gpus", "RTX 3090:4", "--batch", "kept")
     assert "1 is the knee" in kept.out
     assert "the global batch is kept" in " ".join(kept.out.split())
