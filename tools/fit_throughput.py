@@ -50,8 +50,7 @@ def main() -> int:
     rows = read_table(options.shared / "data" / "throughput.csv.gz")
     prior = load_prior()
     calibration = parse_calibration(prior)
-    single = [row for row in rows if row["n_gpus"] == "1"]
-    observations, unused = observe(single, read_records(options.records), calibration)
+    observations, unused = observe(rows, read_records(options.records), calibration)
     print(f"{len(observations):,} observations, {len(unused):,} single-GPU rows unused")
     syncs = read_syncs(read_table(options.shared / "data" / "scaling.csv.gz"))
     fit = fit_all(observations, rows, syncs, calibration, prior)

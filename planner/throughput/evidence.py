@@ -4,7 +4,8 @@ ln(predicted time / measured time) is modelled as a sum of random effects: of th
 the accelerator; of the network, of it in a lineage (a workload), in a precision, on an architecture, on an accelerator.
 Fitted effects ship with their remaining uncertainty; the user's own measurements update them by best linear unbiased
 prediction (Robinson, "That BLUP is a good thing", 1991): never by a raw ratio, since a single reference carries its
-own noise.
+own noise. What is a network's own has a long tail: one that is far off the others says so of itself, and less of the
+software and the device that it shares with them (:func:`tail_factor`).
 """
 
 import json
@@ -32,6 +33,12 @@ EFFECT_KINDS = (*GENERAL_KINDS, *NETWORK_KINDS)
 
 # Architectures whose measurements taught the constants, and with them every lineage.
 ANY_LINEAGE = ""
+
+# How many standard deviations off the others a network may be before its own effects are taken to be wider.
+TAIL_FROM = 0.8
+TAIL_STEPS = 4
+# Of two networks that differ nobody knows which one is odd.
+_FEWEST_NETWORKS = 3
 
 # Releases of one framework describe a network alike: its own effects are shared between old and new ones.
 OLD = "-old"
@@ -82,11 +89,15 @@ def architecture_name(accelerator: Accelerator) -> str:
 
 
 class Reference(NamedTuple):
-    """A measurement to learn from: ``log_residual`` = ln(predicted / measured time) with shipped knowledge alone."""
+    """A measurement to learn from: ``log_residual`` = ln(predicted / measured time) with shipped knowledge alone.
+
+    ``tail`` is by how much the variance of its network's own effects is larger than usual.
+    """
 
     subject: Subject
     log_residual: float
     on_this_machine: bool = False
+    tail: float = 1.0
 
 
 class Correction(NamedTuple):
@@ -141,14 +152,20 @@ class Knowledge(NamedTuple):
 
     def with_references(self, references: Sequence[Reference]) -> "Knowledge":
         """This knowledge and these measurements as well."""
-        known = (*self.references, *references)
+        known = [reference._replace(tail=1.0) for reference in (*self.references, *references)]
         noise = float(self.calibration.offsets["noise_sd"]) ** 2
-        matrix = [
-            [self._shared(a.subject, b.subject) + noise * (i == j) for j, b in enumerate(known)]
-            for i, a in enumerate(known)
-        ]
-        weights = solve_symmetric(matrix, [reference.log_residual for reference in known])
-        return self._replace(references=known, weights=tuple(weights))
+        parts = [[self._shared(a.subject, b.subject) for b in known] for a in known]
+        residuals = [reference.log_residual for reference in known]
+        several = len({reference.subject.network for reference in known}) >= _FEWEST_NETWORKS
+        for _ in range(TAIL_STEPS if several else 0):
+            weights = _weights(parts, known, residuals, noise)
+            left = [
+                residual - sum(general * weight for (general, _), weight in zip(row, weights, strict=True))
+                for residual, row in zip(residuals, parts, strict=True)
+            ]
+            tails = _tails(known, left, [parts[i][i][1] + noise for i in range(len(known))])
+            known = [reference._replace(tail=tails[reference.subject.network]) for reference in known]
+        return self._replace(references=tuple(known), weights=tuple(_weights(parts, known, residuals, noise)))
 
     def taught_by(self, references: Sequence[Reference | None]) -> "Knowledge":
         """This knowledge and what these measurements teach, of which None teaches nothing."""
@@ -182,7 +199,8 @@ class Knowledge(NamedTuple):
         fitted = self._fitted(subject)
         offset = sum(fitted[effect][0] for effect in fitted)
         for weight, reference in zip(self.weights, self.references, strict=True):
-            offset += weight * self._shared(subject, reference.subject)
+            general, own = self._shared(subject, reference.subject)
+            offset += weight * (general + reference.tail * own)
         evidence = self.evidence(subject)
         table = self.calibration.intervals
         known = edges(table, self._row_of_spread(subject, evidence), subject.lineage)
@@ -239,15 +257,53 @@ class Knowledge(NamedTuple):
         networks: Mapping[str, Effects] | None = self.calibration.offsets.get("networks")
         return network_effects(network) if networks is None else networks.get(network, {})
 
-    def _shared(self, first: Subject, second: Subject) -> float:
-        """Covariance of two residuals: the variance left in every effect that both have."""
+    def _shared(self, first: Subject, second: Subject) -> tuple[float, float]:
+        """Covariance of two residuals: the variance left in effects that both have, general ones and the network's."""
         fitted, prior = self._fitted(first), self.calibration.offsets["prior_sd"]
-        shared = 0.0
+        general = own = 0.0
         for kind, one, other in zip(EFFECT_KINDS, first, second, strict=True):
-            if one == other:
-                sd = fitted[kind][1] if kind in fitted else prior[kind]
-                shared += float(sd) ** 2
-        return shared
+            if one != other:
+                continue
+            variance = float(fitted[kind][1] if kind in fitted else prior[kind]) ** 2
+            if kind in NETWORK_KINDS:
+                own += variance
+            else:
+                general += variance
+        return general, own
+
+
+def tail_factor(left: float, variance: float) -> float:
+    """By how much the variance of a network's own effects is larger where it is ``left`` off what it shares.
+
+    Beyond ``TAIL_FROM`` standard deviations a network's own mean is what its variance is taken from (an empirical
+    prior of each; Tipping, "Sparse Bayesian learning and the relevance vector machine", 2001).
+    """
+    return max((left / TAIL_FROM) ** 2 / variance, 1.0)
+
+
+def _tails(references: Sequence[Reference], left: Sequence[float], variances: Sequence[float]) -> dict[str, float]:
+    """Network -> :func:`tail_factor` of the mean of its references."""
+    by_network: dict[str, list[tuple[float, float]]] = {}
+    for reference, *value in zip(references, left, variances, strict=True):
+        by_network.setdefault(reference.subject.network, []).append((value[0], value[1]))
+    return {
+        network: tail_factor(sum(left for left, _ in values) / len(values), sum(v for _, v in values) / len(values))
+        for network, values in by_network.items()
+    }
+
+
+def _weights(
+    parts: Sequence[Sequence[tuple[float, float]]],
+    references: Sequence[Reference],
+    residuals: Sequence[float],
+    noise: float,
+) -> list[float]:
+    """BLUP weights where covariances are ``parts``: the general one, and the network's own times its tail."""
+    matrix = [
+        [general + own * references[i].tail + noise * (i == j) for j, (general, own) in enumerate(row)]
+        for i, row in enumerate(parts)
+    ]
+    return solve_symmetric(matrix, list(residuals))
 
 
 @cache

@@ -1,8 +1,9 @@
 """The roofline per operation class: seconds on the device of one forward and backward pass.
 
-For each merged operation, time = max(arithmetic, bytes) (Williams et al., "Roofline", CACM 2009), where arithmetic runs
-at a class's share of peak in series with what an SM can feed per clock (kappa), and bytes at a class's share of
-bandwidth in series with what an SM can move per clock (beta). docs/model.md has the equations.
+For each merged operation, time is the larger of arithmetic and bytes (Williams et al., "Roofline", CACM 2009) with a
+rounded corner, where arithmetic runs at a class's share of peak in series with what an SM can feed per clock (kappa),
+and bytes at a class's share of bandwidth in series with what an SM can move per clock (beta). docs/model.md has the
+equations.
 
 A workload is prepared once per precision, layout and batch size; then one device costs a few dozen multiplications.
 """
@@ -28,12 +29,15 @@ _FALLBACK_CLASS = "ew"
 # A transformer may begin with one convolution (its patch embedding): a larger share of the FLOPs says more than that.
 _CONVOLUTIONAL_FROM = 0.1
 
+# Where arithmetic and bytes take alike, neither hides all of the other: (a^4 + b^4)^(1/4), a fifth more at the corner.
+ROOFLINE_NORM = 4
+
 # PyTorch has its own depthwise kernels up to 5 x 5; larger ones run on a general, slower path.
 LARGE_KERNEL = 5
 
 
 class ArithmeticRow(NamedTuple):
-    """One merged matrix operation, ready for any device: seconds are the maximum of two dot products with its rates."""
+    """One merged matrix operation, ready for any device: its seconds follow from two dot products with the rates."""
 
     engine: int
     flops_over_share: float
@@ -57,10 +61,16 @@ class PhaseWork(NamedTuple):
             arithmetic = flops * per_flop[engine] + sm_clocks * per_fed_clock
             moving = num_bytes * per_byte
             if arithmetic > moving:
-                arithmetic_s += arithmetic
+                arithmetic_s += roofline_s(arithmetic, moving)
             else:
-                moving_s += moving
+                moving_s += roofline_s(arithmetic, moving)
         return arithmetic_s + moving_s + self.kernels * rates.launch_s, arithmetic_s
+
+
+def roofline_s(arithmetic_s: float, moving_s: float) -> float:
+    """Seconds of an operation that takes these alone: the ``ROOFLINE_NORM``-norm of both."""
+    arithmetic, moving = arithmetic_s * arithmetic_s, moving_s * moving_s
+    return math.sqrt(math.sqrt(arithmetic * arithmetic + moving * moving))
 
 
 class StepWork(NamedTuple):
@@ -157,7 +167,7 @@ def _row(
         return ArithmeticRow(VECTOR, 0.0, 0.0, moved * fused)
     flops = operation.flops.at(batch_size)
     share = efficiency.compute * shape_factor(operation, variant.layout)
-    if runs_winograd(op_class, size, precision):
+    if runs_winograd(operation, precision):
         share *= math.exp(device.winograd_log_gain)
     fed = 0.0 if op_class in DEPTHWISE else flops / device.kappa_flop_per_clock_sm[feed_of(op_class, size)]
     return ArithmeticRow(engine_of(op_class, size, precision), flops / share, fed, moved)
@@ -182,9 +192,16 @@ def precision_in(workload: Workload, precision: DevicePrecision) -> DevicePrecis
     return precision._replace(winograd=False) if workload.sample_unit == "volume" else precision
 
 
-def runs_winograd(op_class: str, element_bytes: int, precision: DevicePrecision) -> bool:
-    """Convolutions wider than 1 x 1 on fp32 units take fewer multiplications than they count (Lavin and Gray, 2016)."""
-    return precision.winograd and op_class in WINOGRAD and engine_of(op_class, element_bytes, precision) == CONV32
+def runs_winograd(operation: Operation, precision: DevicePrecision) -> bool:
+    """Convolutions of fp32 units that take fewer multiplications than they count (Lavin and Gray, 2016; by Fourier
+    transforms where windows are larger, Mathieu et al., 2013): windows wider than a row, without a stride.
+
+    Where the record does not know the window, it is as most are.
+    """
+    if not precision.winograd or operation.op_class not in WINOGRAD or operation.kernel_size == 1:
+        return False
+    size = 4 if operation.element_bytes >= 4 else 2
+    return operation.stride <= 1 and engine_of(operation.op_class, size, precision) == CONV32
 
 
 def shape_factor(operation: Operation, layout: LayoutConstants) -> float:
@@ -199,8 +216,14 @@ def shape_factor(operation: Operation, layout: LayoutConstants) -> float:
         part = DEPTHWISE.index(operation.op_class)
         penalty = math.exp(layout.depthwise_log_kernel_penalty[part]) / max(operation.kernel_size, 1) ** 2
         large = layout.depthwise_log_large_kernel[part] if operation.kernel_size > LARGE_KERNEL else 0.0
-        return math.exp(large) / (1.0 + penalty)
+        return math.exp(large) / (1.0 + penalty) / positions_tried(operation)
     return 1.0
+
+
+def positions_tried(operation: Operation) -> float:
+    """How many positions a depthwise convolution works on for each that has a result: the gradient of its data tries
+    every input with every tap, of which a stride leaves one in its square."""
+    return operation.stride**2 if operation.op_class == "dw_dg" else 1.0
 
 
 def kind_of(workload: Workload) -> str:
@@ -232,9 +255,8 @@ def operation_s(
 ) -> float:
     """Seconds of one operation alone on the device, its launches included."""
     row = _row(operation, batch_size, variant, calibration.device, precision)
-    return max(_arithmetic_s(row, rates), row.bytes_over_share * rates.seconds_per_byte) + (
-        operation.kernels * rates.launch_s
-    )
+    moving_s = row.bytes_over_share * rates.seconds_per_byte
+    return roofline_s(_arithmetic_s(row, rates), moving_s) + operation.kernels * rates.launch_s
 
 
 def _arithmetic_s(row: ArithmeticRow, rates: DeviceRates) -> float:
@@ -269,8 +291,9 @@ def time_by_class(
         entry = sums.setdefault(operation.op_class, [0.0, 0.0, 0.0, 0.0])
         entry[0] += operation.flops.at(batch_size)
         entry[1] += operation.bytes.at(batch_size)
-        entry[2] += max(arithmetic, moving) + operation.kernels * rates.launch_s
-        entry[3] += arithmetic if arithmetic > moving else 0.0
+        seconds = roofline_s(arithmetic, moving)
+        entry[2] += seconds + operation.kernels * rates.launch_s
+        entry[3] += seconds if arithmetic > moving else 0.0
     table = [
         ClassTime(name, flops, moved, seconds, "compute" if 2.0 * computing > seconds else "memory")
         for name, (flops, moved, seconds, computing) in sums.items()

@@ -14,6 +14,7 @@ from planner.hardware.catalog import resolve
 from planner.hardware.interconnect import Network, default_link
 from planner.hardware.machine import Machine
 from planner.throughput.estimate import Scope
+from planner.throughput.row_model import model_meant, tokens_run
 from planner.throughput.row_rate import MeasuredRow, rate_of
 from planner.throughput.row_software import Software, precision_run, software_run
 from planner.workloads.attention import with_stored_scores
@@ -26,7 +27,6 @@ _ADAPTER_METHODS = ("lora", "with adapter")
 # NVIDIA's Transformer-XL scripts train with these global batches and split what does not fit into chunks; that measured
 # rates scale to 8 GPUs at 0.99 over PCIe shows that gradients cross once in many chunks.
 _CHUNKED_GLOBAL_BATCH = {"transformer-xl-base": 256, "transformer-xl-large": 128}
-_LARGEST_BATCH_OF_VOLUMES = 8
 # Nodes of eight modules as they are usually built: DGX-1 with 4 x EDR, Azure ND A100 v4 with 8 x HDR, ND H100 v5 with
 # 8 x NDR InfiniBand (planner/data/networks.csv), bytes/s of a node.
 _USUAL_NETWORKS = {"Volta": 50e9, "Ampere": 200e9, "Hopper": 400e9, "Blackwell": 400e9}
@@ -70,7 +70,7 @@ def read_measurement(row: MeasuredRow, workload: Workload | None = None) -> Meas
     software = software_run(row, accelerator)
     tokens_per_sample = None
     if workload is None:
-        workload, tokens_per_sample = _workload(row, software)
+        workload, tokens_per_sample = _workload(row, software, accelerator)
     machine = _machine(row, accelerator)
     batch = _batch(row)
     step_batch = None if batch is None else batch * machine.devices
@@ -101,27 +101,13 @@ def read_accelerator(name: str) -> Accelerator:
     return resolve(name).accelerator
 
 
-def _workload(row: MeasuredRow, software: Software) -> tuple[Workload, float | None]:
+def _workload(row: MeasuredRow, software: Software, accelerator: Accelerator) -> tuple[Workload, float | None]:
     """The workload at the row's input size, and the tokens of one sample where the row counts tokens."""
     size, length = read_input(row.get("input") or "")
-    workload = _sized(_model_meant(row), size, length, software.stored_scores)
+    length = tokens_run(row, length, software)
+    workload = _sized(model_meant(row, accelerator), size, length, software.stored_scores)
     tokens = length or workload.seq_length
     return workload, None if tokens is None else float(tokens)
-
-
-def _model_meant(row: MeasuredRow) -> str:
-    """The row's model, where a benchmark gives two networks one name.
-
-    nnU-Net runs volumes in batches of a few, slices in batches of dozens; NVIDIA's BERT tables state the length where
-    they pre-train, and fine-tune BERT-large on SQuAD where they do not.
-    """
-    name = row.get("model") or ""
-    if name == "BERT" and not (row.get("input") or "").strip():
-        return "bert-large-squad"
-    if name.casefold().replace("-", "").replace("_", "") == "nnunet":
-        batch = (row.get("batch_per_gpu") or "").strip()
-        return "nnunet-3d" if batch.isdecimal() and int(batch) <= _LARGEST_BATCH_OF_VOLUMES else "nnunet-2d"
-    return name
 
 
 @cache

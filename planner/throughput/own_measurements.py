@@ -103,7 +103,7 @@ def _share_of_peak(measurement: Measurement, experiment: Experiment) -> float | 
     precision = resolve_precision(measurement.precision, machine.accelerator)
     if precision is None:
         return None
-    if any(runs_winograd(o.op_class, o.element_bytes, precision) for o in operations_in(workload, precision)):
+    if any(runs_winograd(o, precision) for o in operations_in(workload, precision)):
         return None
     flops = training_flops(workload, variant_of(experiment, load_calibration()))
     return flops * measurement.samples_per_s / (precision.peak_flops_per_s * machine.devices)

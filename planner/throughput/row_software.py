@@ -7,6 +7,9 @@ from planner.experiment.experiment import Precision
 from planner.hardware.accelerator import Accelerator
 from planner.throughput.row_rate import MeasuredRow
 
+# What tables call NVIDIA's containers, beside the framework's name.
+_CONTAINER = " ngc "
+
 # Software that spreads weights over GPUs; tensor and pipeline parallel frameworks are taken as sharded too.
 _SHARDED = ("fsdp", "zero3", "zero-3", "nemo", "maxtext")
 
@@ -89,7 +92,7 @@ def read_software(version: str, variant: str) -> Software:
         framework=_FRAMEWORKS.get(framework, framework),
         channels_last="nhwc" in changes or "channels_last" in changes or "channels-last" in changes,
         compiled=any(mark in changes or mark in words for mark in ("xla", "dynamo", "compile", "inductor")),
-        tuned=" ngc " in f" {words} " or "nemo container" in words or "tuned" in changes,
+        tuned=_CONTAINER in f" {words} " or "nemo container" in words or "tuned" in changes,
         update_loop=before_2,
         sharded=any(mark in f"{words} {changes}" for mark in _SHARDED),
         stored_scores=before_2 or "ngc" in words or framework in ("tensorflow", "mxnet"),
@@ -128,12 +131,15 @@ def read_precision(text: str) -> Precision:
 def precision_run(row: MeasuredRow, accelerator: Accelerator) -> Precision:
     """The row's precision; stock TensorFlow knows TF32 from release 2.4 on: before, fp32 was fp32 in every operation.
 
-    Releases 1.15 on GPUs with TF32 are NVIDIA's own builds, which use it.
+    Releases 1.15 on GPUs with TF32 are NVIDIA's own builds, which use it; in its containers fp32 is TF32 throughout.
     """
     precision = read_precision(row.get("precision", ""))
-    without_tf32 = (row.get("framework_version") or "").casefold().startswith(_TENSORFLOW_WITHOUT_TF32)
-    strict = precision == "fp32" and without_tf32 and accelerator.tf32_flops_per_s is not None
-    return "fp32-strict" if strict else precision
+    if precision != "fp32" or accelerator.tf32_flops_per_s is None:
+        return precision
+    version = (row.get("framework_version") or "").casefold()
+    if _CONTAINER in f" {version} ":
+        return "tf32"
+    return "fp32-strict" if version.startswith(_TENSORFLOW_WITHOUT_TF32) else precision
 
 
 def software_run(row: MeasuredRow, accelerator: Accelerator) -> Software:

@@ -13,7 +13,7 @@ MATRIX_CLASSES = ("conv", "gconv", "dw", "mm", "bmm", "sdpa", "rnn")
 class TracedStep(Protocol):
     """One step at one batch size, as ``torch_trace.StepTrace``.
 
-    A row is (class, phase, element bytes, width, groups, kernel size, FLOPs, bytes, kernels).
+    A row is (class, phase, element bytes, width, groups, kernel size, FLOPs, bytes, kernels, stride).
     """
 
     @property
@@ -52,7 +52,7 @@ def operations_of(pair: StepPair) -> list[Operation]:
         if a[0] != b[0]:
             raise ValueError(f"an operation of class {a[0]} became {b[0]} when the batch grew")
         flops, moved = line_through(a[6], b[6], pair.batches), line_through(a[7], b[7], pair.batches)
-        operations.append(Operation(a[0], a[1], a[2], a[3], a[4], a[5], flops, moved, a[8]))
+        operations.append(Operation(a[0], a[1], a[2], a[3], a[4], a[5], flops, moved, *a[8:]))
     return operations
 
 
@@ -72,7 +72,7 @@ def compacted(operations: Iterable[Operation], reference_batch: int = REFERENCE_
     """
     merged: dict[tuple[Any, ...], Operation] = {}
     for op in operations:
-        key = (*op[:6], _half_octave(op, reference_batch))
+        key = (*op[:6], op.stride, _half_octave(op, reference_batch))
         known = merged.get(key)
         merged[key] = op if known is None else _sum(known, op)
     return [merged[key] for key in sorted(merged)]

@@ -170,10 +170,13 @@ class _Walk:
             raise InputError(f"{self.graph.subject}: {node.op_type} {node.name[:60]!r} has impossible sizes")
         bias = len(node.input) > 2 and bool(node.input[2])
         positions = self.graph.tensors[node.output[0]].elements.per_sample / out[1]
+        strides = _strides(node, len(weights) - 2)
         if node.op_type == "ConvTranspose":
-            return transposed_convolution(self.tape, data, weights, positions, groups=groups, bias=bias)
+            return transposed_convolution(
+                self.tape, data, weights, positions, strides=strides, groups=groups, bias=bias
+            )
         channels = (weights[1] * groups, weights[0])
-        return convolution(self.tape, data, channels, weights[2:], positions, groups=groups, bias=bias)
+        return convolution(self.tape, data, channels, weights[2:], positions, strides=strides, groups=groups, bias=bias)
 
     def _product(self, node: Any, data: Value) -> Value:
         """Gemm and MatMul: with a weight a layer, of two activations a batched product."""
@@ -244,6 +247,11 @@ class _Walk:
 
     def _dropout(self, node: Any, data: Value) -> Value:
         return self.tape.dropout(data, 0.5)
+
+
+def _strides(node: Any, sides: int) -> tuple[int, ...]:
+    given = next((tuple(attribute.ints) for attribute in node.attribute if attribute.name == "strides"), ())
+    return given or (1,) * sides
 
 
 def _attribute(node: Any, name: str, default: int) -> int:

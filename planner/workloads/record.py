@@ -61,14 +61,18 @@ def to_record(workload: Workload) -> dict[str, Any]:
         kind: [*memory.live_bytes, *memory.saved_bytes]
         for kind, memory in (("amp", workload.memory_amp), ("fp32", workload.memory_fp32))
     }
-    record["operations"] = [
-        [op.op_class, _PHASES.index(op.phase), *op[2:6], *op.flops, *op.bytes, op.kernels] for op in workload.operations
-    ]
+    record["operations"] = list(map(_row, workload.operations))
     return record
 
 
+def _row(op: Operation) -> list[Any]:
+    """Eleven values, and the stride where it is not 1."""
+    row = [op.op_class, _PHASES.index(op.phase), *op[2:6], *op.flops, *op.bytes, op.kernels]
+    return row if op.stride == 1 else [*row, op.stride]
+
+
 def _operation(row: list[Any]) -> Operation:
-    op_class, phase, element_bytes, width, groups, kernel_size, flops, flops_each, moved, moved_each, kernels = row
+    op_class, phase, element_bytes, width, groups, kernel_size, flops, flops_each, moved, moved_each, *rest = row
     return Operation(
         op_class,
         _PHASES[phase],
@@ -78,7 +82,7 @@ def _operation(row: list[Any]) -> Operation:
         kernel_size,
         Linear(flops, flops_each),
         Linear(moved, moved_each),
-        kernels,
+        *rest,
     )
 
 

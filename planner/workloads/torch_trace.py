@@ -5,7 +5,7 @@ and of autograd's backward; a function mode above autograd inserts the casts CUD
 what the meta device would decompose differently from a GPU (attention, recurrent layers, dropout, half softmax).
 Every quantity is linear in the batch size, so two batch sizes determine it (``compaction`` draws the lines).
 
-This file needs only torch: it also runs by itself inside a user's interpreter.
+This file needs only torch and its neighbour ``window``: they also run by themselves inside a user's interpreter.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ import torch
 import torch.nn.functional as F  # noqa: N812  (torch's own convention)
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from .window import common_stride, shorter_side
 
 HALF = torch.bfloat16
 ALLOCATION_GRAIN_BYTES = 512  # the CUDA caching allocator rounds every block up to this
@@ -37,6 +39,7 @@ class OpRow(NamedTuple):
     flops: float
     bytes: float
     kernels: float
+    stride: float = 1
 
 
 class StepTrace(NamedTuple):
@@ -279,8 +282,10 @@ class Recorder(TorchDispatchMode):
         groups: int = 0,
         kernel_size: int = 0,
         kernels: float = 1,
+        stride: float = 1,
     ) -> None:
-        self.rows.append(OpRow(op_class, self.phase, element_bytes, width, groups, kernel_size, flops, moved, kernels))
+        row = OpRow(op_class, self.phase, element_bytes, width, groups, kernel_size, flops, moved, kernels, stride)
+        self.rows.append(row)
 
     def _bytes_moved(
         self, name: str, args: tuple[Any, ...], inputs: list[torch.Tensor], outputs: list[torch.Tensor]
@@ -304,20 +309,20 @@ class Recorder(TorchDispatchMode):
         self.add("bmm" if "bmm" in name else "mm", _element_bytes([output], operands), flops, moved)
 
     def _convolution(self, args: tuple[Any, ...], output: torch.Tensor) -> None:
-        data, weight, bias, transposed, groups = args[0], args[1], args[2], args[6], args[8]
+        data, weight, bias, stride, transposed, groups = *args[:4], args[6], args[8]
         moved = _nbytes(data) + _nbytes(weight) + _nbytes(output) + (_nbytes(bias) if bias is not None else 0)
-        self._add_convolution("", data, weight, output, transposed, groups, moved)
+        self._add_convolution("", data, weight, output, stride, transposed, groups, moved)
 
     def _convolution_backward(self, args: tuple[Any, ...], outputs: list[torch.Tensor]) -> None:
         """Each wanted gradient costs as many multiply-adds as the forward convolution."""
         grad, data, weight = args[:3]
-        transposed, groups, (want_data, want_weight, want_bias) = args[7], args[9], args[10]
+        stride, transposed, groups, (want_data, want_weight, want_bias) = args[4], args[7], args[9], args[10]
         if want_data:
             moved = _nbytes(grad) + _nbytes(weight) + _nbytes(data)
-            self._add_convolution("_dg", data, weight, grad, transposed, groups, moved)
+            self._add_convolution("_dg", data, weight, grad, stride, transposed, groups, moved)
         if want_weight:
             moved = _nbytes(grad) + _nbytes(data) + _nbytes(weight)
-            self._add_convolution("_wg", data, weight, grad, transposed, groups, moved)
+            self._add_convolution("_wg", data, weight, grad, stride, transposed, groups, moved)
         if want_bias:
             self.add("red", _element_bytes([grad], []), 0.0, _nbytes(grad) + grad.shape[1] * grad.element_size())
 
@@ -327,22 +332,26 @@ class Recorder(TorchDispatchMode):
         data: torch.Tensor,
         weight: torch.Tensor,
         output: torch.Tensor,
+        strides: Sequence[int],
         transposed: bool,
         groups: int,
         moved: float,
     ) -> None:
-        window = math.prod(weight.shape[2:])
+        sides = weight.shape[2:]
+        window, step = math.prod(sides), common_stride(strides)
         per_group_in, per_group_out = weight.shape[1], weight.shape[0] // groups
         if transposed:  # weight is (in, out / groups, ...) and every input element meets the whole window
             flops = 2.0 * data.numel() * weight.shape[1] * window
         else:
             flops = 2.0 * output.numel() * per_group_in * window
         size = _element_bytes([data], [])
-        if groups == 1:
-            self.add(("conv1" if window == 1 else "conv") + suffix, size, flops, moved)
+        if groups == 1 and window == 1:
+            self.add("conv1" + suffix, size, flops, moved)
+        elif groups == 1:
+            self.add("conv" + suffix, size, flops, moved, kernel_size=shorter_side(sides), stride=step)
         elif per_group_in == 1 or per_group_out == 1:
-            kernel_size = round(window ** (1.0 / (weight.dim() - 2)))
-            self.add("dw" + suffix, size, flops, moved, kernel_size=kernel_size)
+            kernel_size = round(window ** (1.0 / len(sides)))
+            self.add("dw" + suffix, size, flops, moved, kernel_size=kernel_size, stride=step)
         else:
             width = math.sqrt(per_group_in * per_group_out)
             self.add("gconv" + suffix, size, flops, moved, width=width, groups=groups)

@@ -95,8 +95,8 @@ def _check_operations(rows: Any) -> None:
         raise ValueError(f"'operations' has {len(rows):,} rows; more than {_MAX_OPERATIONS:,} are not read")
     for place, row in enumerate(rows):
         where = f"operations[{place}]"
-        if not isinstance(row, list) or len(row) != 11:
-            raise TypeError(f"'{where}' is no list of 11 values")
+        if not isinstance(row, list) or len(row) not in (11, 12):
+            raise TypeError(f"'{where}' is no list of 11 or 12 values")
         _text(where, row[0])
         _whole(where, row[1], 0, 1)
         _whole(where, row[2], 1, 16)
@@ -104,7 +104,8 @@ def _check_operations(rows: Any) -> None:
             _number(where, value, 0)
         for value in row[6:10]:  # a line through two batch sizes may cross 0 below them
             _number(where, value, -_MAX_VALUE)
-        _number(where, row[10], 0)
+        for value in row[10:]:
+            _number(where, value, 0)
 
 
 def _text(name: str, value: Any) -> None:

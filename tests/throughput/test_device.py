@@ -7,9 +7,7 @@ import pytest
 from planner.hardware.catalog import resolve
 from planner.throughput.calibration import load_calibration
 from planner.throughput.device import device_rates, sustained
-from planner.throughput.kernels import precision_in, runs_winograd
 from planner.throughput.precision import resolve_precision
-from planner.workloads.catalog import load_workload
 from tests.throughput.examples import A100
 
 CONSTANTS = load_calibration().device
@@ -42,23 +40,6 @@ def test_an_sm_clock_that_is_not_published_follows_from_the_fp32_rate() -> None:
     assert rates is not None
     assert published is not None
     assert rates.seconds_per_sm_clock == pytest.approx(published.seconds_per_sm_clock, rel=0.02)
-
-
-def test_winograd_needs_fp32_units_and_a_wide_kernel() -> None:
-    v100, a100 = resolve("V100").accelerator, resolve("A100").accelerator
-    plain, tf32 = resolve_precision("fp32", v100), resolve_precision("tf32", a100)
-    assert plain is not None
-    assert tf32 is not None
-    assert runs_winograd("conv", 4, plain)
-    assert not runs_winograd("conv1", 4, plain)
-    assert not runs_winograd("conv", 4, tf32)
-
-
-def test_volumes_are_not_convolved_by_winograd() -> None:
-    plain = resolve_precision("fp32", resolve("V100").accelerator)
-    assert plain is not None
-    assert runs_winograd("conv", 4, precision_in(load_workload("nnunet-2d"), plain))
-    assert not runs_winograd("conv", 4, precision_in(load_workload("nnunet-3d"), plain))
 
 
 @pytest.mark.parametrize(("name", "times_longer"), [("V100", 1.0), ("RTX 2080 Ti", 2.0), ("RTX 3090", 1.0)])

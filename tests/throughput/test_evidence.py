@@ -51,6 +51,22 @@ def test_references_can_be_added_one_after_the_other() -> None:
     assert offset(together, SAME_WORKLOAD) == pytest.approx(offset(in_turn, SAME_WORKLOAD))
 
 
+def test_one_network_far_off_says_more_of_itself_than_of_the_machine() -> None:
+    """Four networks of one loop on one GPU agree, a fifth is off by a factor of four: the GPU is as the four say."""
+    networks = ("resnet50", "resnet18", "densenet121", "efficientnet_b0")
+    agreeing = [Reference(subject_of(name, "pytorch", "half", RTX3090), 0.1) for name in networks]
+    odd = Reference(subject_of("mask-rcnn-r50-fpn", "pytorch", "half", RTX3090), 1.4)
+    four, five = knowledge().with_references(agreeing), knowledge().with_references([*agreeing, odd])
+    assert offset(four, SAME_GPU) < offset(five, SAME_GPU) < offset(four, SAME_GPU) + 0.05
+    on_another_gpu = subject_of("mask-rcnn-r50-fpn", "pytorch", "half", A100)
+    assert offset(five, on_another_gpu) > 0.7
+
+
+def test_of_two_networks_that_differ_neither_is_taken_for_the_odd_one() -> None:
+    known = knowledge().with_references([Reference(HERE, 0.8), Reference(SAME_GPU, 0.0)])
+    assert [reference.tail for reference in known.references] == [1.0, 1.0]
+
+
 def test_the_tiers_rise_with_what_was_measured() -> None:
     assert knowledge().with_references([Reference(HERE, 0.0, on_this_machine=True)]).evidence(HERE) == "measured_here"
     known = knowledge().with_references([Reference(HERE, 0.0)])

@@ -8,8 +8,9 @@ np = pytest.importorskip("numpy")
 pytest.importorskip("scipy")
 
 from tools.fit.agreement import agree  # noqa: E402
+from tools.fit.effects import network_tails, predict_offsets, solve_effects  # noqa: E402
 from tools.fit.pairs import compiled_pairs  # noqa: E402
-from tools.fit.rows import unfaithful  # noqa: E402
+from tools.fit.rows import contradicted, unfaithful  # noqa: E402
 from tools.fit.variances import fit_variances  # noqa: E402
 
 ROW = {"model": "resnet50", "source": "lambdal/lambda-tensorflow-benchmark", "framework_version": "tensorflow 2.2"}
@@ -40,6 +41,20 @@ def test_a_median_of_two_networks_teaches_nothing(lowest: str, highest: str, fai
     assert (unfaithful({**ROW, "metric_min": lowest, "metric_max": highest}) is None) == faithful
 
 
+def test_a_rate_that_its_own_table_contradicts_teaches_nothing() -> None:
+    """NVIDIA's table of EfficientNet-B4 on V100: 36 images/s on one GPU and 641 on eight; with 16 GB 83 and 616."""
+    columns = ("source", "model", "gpu", "precision", "batch_per_gpu", "input", "framework_version", "variant")
+    row = {**dict.fromkeys(columns, ""), "source": "NVIDIA/DeepLearningExamples", "model": "efficientnet-b4"}
+    rates = {"V100 32GB": ("36", "641"), "V100 16GB": ("83", "616")}
+    rows = [
+        {**row, "gpu": gpu, "n_gpus": count, "metric_median": rate}
+        for gpu, both in rates.items()
+        for count, rate in zip(("1", "8"), both, strict=True)
+    ]
+    (run,) = contradicted(rows)
+    assert run[columns.index("gpu")] == "V100 32GB"
+
+
 def test_pairs_differ_in_their_compiler_only() -> None:
     row = {**ROW, "gpu": "RTX 2080 Ti", "n_gpus": "1", "batch_per_gpu": "64", "samples_per_s": "300"}
     rows = [
@@ -62,6 +77,28 @@ class _Row:
         own = ("workload", "workload_precision", "workload_architecture", "workload_accelerator")
         alone = tuple((kind, f"{position}") for kind in (*kinds, "network", *own))
         self.effects = tuple((kind, f"{group}" if kind == "network" else name) for kind, name in alone)
+
+
+class _SameSoftware(_Row):
+    """Shares its software with all others."""
+
+    def __init__(self, position: int) -> None:
+        super().__init__(position, position)
+        self.effects = tuple((kind, "all" if kind == "software" else name) for kind, name in self.effects)
+
+
+def test_an_odd_network_is_left_out_of_what_all_share() -> None:
+    """Of twenty networks in one software nineteen are off by 0.1 and one by 1.1: the next one is off by 0.1."""
+    kinds = (*_Row(0, 0).effects,)
+    sd = dict.fromkeys((kind for kind, _ in kinds), 1e-6) | {"software": 0.2, "network": 0.1}
+    rows = [_SameSoftware(position) for position in range(20)]
+    residuals = np.array([1.1, *[0.1] * 19])
+    tails = network_tails(rows, residuals, sd, 0.05)
+    assert tails["0"] > 10
+    assert max(tails[str(position)] for position in range(1, 20)) < 1.5
+    solved = solve_effects(rows, residuals, sd, 0.05)
+    (offset,) = predict_offsets(solved, rows, [_SameSoftware(99)], sd)
+    assert offset == pytest.approx(0.1, abs=0.02)
 
 
 def test_scatter_is_found_where_it_is() -> None:

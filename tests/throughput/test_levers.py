@@ -50,8 +50,10 @@ def test_a_fixed_batch_that_does_not_fit_is_halved_with_accumulation() -> None:
 
 
 def test_software_levels_are_offered_until_they_are_used() -> None:
-    plain = {lever.name for lever in levers(experiment(precision="fp32"), machine(A100))}
-    assert {"amp", "channels_last", "torch.compile", "tuned"} <= plain
+    single = {lever.name for lever in levers(experiment(precision="fp32"), machine(A100))}
+    assert {"amp", "channels_last", "torch.compile"} <= single
+    plain = {lever.name for lever in levers(experiment(), machine(A100))}
+    assert {"channels_last", "torch.compile", "tuned"} <= plain
     used = {lever.name for lever in levers(experiment(tuned=True), machine(A100))}
     assert not used & {"channels_last", "torch.compile", "tuned"}
     compiled = {lever.name: lever.experiment for lever in levers(experiment(compiled=True), machine(A100))}

@@ -185,11 +185,46 @@ def test_nnunet_names_two_networks_told_apart_by_the_batch(batch: str, name: str
         ("tensorflow 2.3", "A100 SXM 40GB", "fp32-strict"),
         ("tensorflow 2.4", "A100 SXM 40GB", "fp32"),
         ("tensorflow 2.2", "V100 SXM 32GB", "fp32"),
+        ("TensorFlow2 NGC ?", "A100 SXM 80GB", "tf32"),
+        ("TensorFlow2 NGC ?", "V100 SXM 32GB", "fp32"),
     ],
 )
 def test_stock_tensorflow_has_tf32_from_2_4_on(version: str, gpu: str, precision: str) -> None:
     row = {**ROW, "framework_version": version, "gpu": gpu, "precision": "fp32"}
     assert read_measurement(row).precision == precision
+
+
+@pytest.mark.parametrize(
+    ("version", "gpu", "batch", "name"),
+    [
+        ("PyTorch NGC pytorch-20.06-py3", "A100 SXM 40GB", "32", "transformer-xl-base"),
+        ("PyTorch NGC pytorch-20.06-py3", "A100 SXM 40GB", "16", "transformer-xl-large"),
+        ("PyTorch NGC pytorch-20.06-py3", "V100 SXM 32GB", "16", "transformer-xl-base"),
+        ("PyTorch NGC pytorch-20.06-py3", "V100 SXM 32GB", "8", "transformer-xl-large"),
+        ("PyTorch NGC pytorch-20.06-py3", "V100 SXM 16GB", "16", "transformer-xl-base"),
+        ("PyTorch NGC pytorch-20.06-py3", "V100 SXM 16GB", "4", "transformer-xl-large"),
+        ("TensorFlow NGC tensorflow:20.06-tf1-py3", "A100 SXM 40GB", "16", "transformer-xl-base"),
+    ],
+)
+def test_nvidias_transformer_xl_rows_are_of_two_networks(version: str, gpu: str, batch: str, name: str) -> None:
+    """The README of its PyTorch example has a table each; that of TensorFlow has the base network alone."""
+    row = {**ROW, "model": "Transformer-XL", "input": "", "framework_version": version, "gpu": gpu}
+    assert read_measurement({**row, "batch_per_gpu": batch}).workload.name.partition("@")[0] == name
+
+
+@pytest.mark.parametrize(
+    ("version", "written", "tokens"),
+    [
+        ("PyTorch NGC ?", "seq 512", 288),
+        ("PaddlePaddle NGC ?", "seq 512", 288),
+        ("PyTorch NGC ?", "seq 128", 128),
+        ("TensorFlow2 NGC ?", "seq 512", 512),
+        ("pytorch 1.13", "seq 512", 512),
+    ],
+)
+def test_nvidias_loaders_do_not_pad_to_512_tokens(version: str, written: str, tokens: int) -> None:
+    row = {**ROW, "model": "BERT", "input": written, "framework_version": version, "batch_per_gpu": "32"}
+    assert read_measurement(row).workload.seq_length == tokens
 
 
 def test_nvidias_bert_rows_without_a_length_are_bert_large_on_squad() -> None:

@@ -41,6 +41,13 @@ def test_operations_become_linear_in_the_batch() -> None:
     assert operation.bytes == Linear(100.0, 10.0)
 
 
+def test_strides_stay_apart() -> None:
+    """Two strided convolutions of three merge; that of a trace without strides is one of stride 1."""
+    rows = [(*_row("conv", 900.0, 100.0), 2), (*_row("conv", 900.0, 100.0), 2), _row("conv", 900.0, 100.0)]
+    merged = compacted(operations_of(StepPair(BATCHES, Step(rows), Step(rows))))  # type: ignore[arg-type]
+    assert [(op.stride, op.kernels, op.flops.fixed) for op in merged] == [(1, 1.0, 900.0), (2, 2.0, 1800.0)]
+
+
 def test_a_graph_that_changes_with_the_batch_is_refused() -> None:
     row = _row("mm", 1.0, 1.0)
     with pytest.raises(ValueError, match="1 operations at batch 4 and 2 at 8"):

@@ -71,6 +71,28 @@ def test_a_small_network_by_hand(tmp_path: Path, batch: Any) -> None:
     assert (net.image_size, net.sample_unit, net.name) == (8, "image", "onnx:net")
 
 
+@pytest.mark.parametrize(
+    ("shape", "attributes", "kernel_size", "stride"),
+    [
+        ((8, 4, 3, 3), {}, 3, 1),
+        ((8, 4, 3, 3), {"strides": [2, 2]}, 3, 2),
+        ((8, 4, 1, 7), {}, 1, 1),
+        ((4, 1, 3, 3), {"strides": [2, 2], "group": 4}, 3, 2),
+    ],
+)
+def test_the_window_and_the_stride_of_convolutions(
+    tmp_path: Path, shape: tuple[int, ...], attributes: dict[str, Any], kernel_size: int, stride: int
+) -> None:
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"], **attributes),
+        helper.make_node("GlobalAveragePool", ["c"], ["p"]),
+        helper.make_node("Flatten", ["p"], ["y"]),
+    ]
+    net = load_workload(save(tmp_path / "net.onnx", nodes, [weight("w", *shape)], ["N", 4, 16, 16]))
+    (row,) = [op for op in net.operations if op.op_class in ("conv", "dw")]
+    assert (row.kernel_size, row.stride) == (kernel_size, stride)
+
+
 def test_attention_by_products_and_a_free_length(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Gather", ["table", "x"], ["e"]),

@@ -78,7 +78,7 @@ def test_the_gradients_of_grouped_and_depthwise_convolutions(groups: int, op_cla
 def test_a_transposed_convolution_counts_its_input() -> None:
     tape = Tape(amp=True)
     data = activation(tape, 16 * 64)
-    tape.finish(transposed_convolution(tape, data, (16, 8, 2, 2), 256, groups=1, bias=True))
+    tape.finish(transposed_convolution(tape, data, (16, 8, 2, 2), 256, strides=(2, 2), groups=1, bias=True))
     assert flops(tape, "forward").per_sample == 2 * 16 * 64 * 8 * 4
     assert tape.parameters == 16 * 64 + 16 * 8 * 4 + 8
 

@@ -59,6 +59,22 @@ def test_the_shape_key_of_grouped_convolutions() -> None:
     assert row.width == pytest.approx((16 * 32) ** 0.5)
 
 
+@pytest.mark.parametrize(
+    ("layer", "op_class", "kernel_size", "stride"),
+    [
+        (lambda: nn.Conv2d(8, 8, 3, device="meta"), "conv", 3, 1),
+        (lambda: nn.Conv2d(8, 8, (1, 7), device="meta"), "conv", 1, 1),
+        (lambda: nn.Conv2d(8, 8, 5, stride=2, device="meta"), "conv", 5, 2),
+        (lambda: nn.Conv2d(8, 8, 3, stride=2, groups=8, device="meta"), "dw", 3, 2),
+        (lambda: nn.Conv2d(8, 8, 1, stride=2, device="meta"), "conv1", 0, 1),
+    ],
+)
+def test_the_window_and_the_stride_of_convolutions(layer: Any, op_class: str, kernel_size: int, stride: int) -> None:
+    step = _step(layer(), _images(8, 16)(2))
+    rows = [row for row in step.rows if row.op_class in (op_class, f"{op_class}_wg")]
+    assert [(row.kernel_size, row.stride) for row in rows] == [(kernel_size, stride)] * 2
+
+
 def test_transposed_convolution_counts_its_input() -> None:
     step = _step(nn.ConvTranspose2d(16, 8, 2, stride=2, device="meta"), _images(16, 8)(2))
     assert _flops(step, "conv") == 2.0 * 2 * 16 * 64 * 8 * 4

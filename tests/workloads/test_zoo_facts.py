@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from planner.workloads.catalog import load_workload, model_index
@@ -139,6 +141,15 @@ def test_backward_of_resnet50_is_twice_forward_less_the_first_layers_input_gradi
     workload = load_workload("resnet50")
     backward = workload.training_flops_per_sample - workload.forward_flops_per_sample
     assert backward / workload.forward_flops_per_sample == pytest.approx(1.97, abs=0.005)
+
+
+def test_the_windows_of_resnet50_are_the_papers() -> None:
+    """He et al., 2016, strides in the 3 x 3 (v1.5): a 7 x 7 of stride 2, 16 of 3 x 3, of which 3 have stride 2."""
+    windows: Counter[tuple[float, float]] = Counter()
+    for op in load_workload("resnet50").operations:
+        if op.op_class == "conv" and op.phase == "forward":
+            windows[op.kernel_size, op.stride] += round(op.kernels)
+    assert windows == {(7, 2): 1, (3, 1): 13, (3, 2): 3}
 
 
 def test_training_flops_of_llama_at_2048_tokens() -> None:

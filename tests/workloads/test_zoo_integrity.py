@@ -66,6 +66,15 @@ def test_records_survive_a_round_trip() -> None:
         assert parse_record(json.loads(json.dumps(to_record(workload)))) == workload
 
 
+def test_the_window_of_every_ordinary_convolution_is_known() -> None:
+    for workload in every_workload():
+        for op in workload.operations:
+            if op.op_class.partition("_")[0] in ("conv", "dw"):
+                assert op.kernel_size >= 1, (workload.name, op)
+            else:
+                assert op.stride == 1, (workload.name, op)
+
+
 def test_the_tables_stay_small() -> None:
     assert (DATA / "zoo.jsonl").stat().st_size + (DATA / "zoo_index.csv").stat().st_size < 4_000_000
 

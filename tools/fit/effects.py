@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from planner.throughput.evidence import EFFECT_KINDS, NETWORK_KINDS
+from planner.throughput.evidence import EFFECT_KINDS, GENERAL_KINDS, NETWORK_KINDS, TAIL_STEPS, tail_factor
 from tools.fit.parameters import Vector
 
 Matrix = NDArray[np.float64]
@@ -31,34 +31,89 @@ class FittedEffects(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """The solved system: weights of the training residuals, and the covariance they were solved in."""
+    """The solved system: weights of the training residuals, and the covariance they were solved in.
+
+    ``tails`` are by how much the variance of a network's own effects is larger than usual.
+    """
 
     weights: Vector
     covariance: Matrix
+    tails: Mapping[str, float]
 
 
-def covariance(first: Sequence[HasEffects], second: Sequence[HasEffects], sd: Mapping[str, float]) -> Matrix:
-    """Sum over kinds of sd^2 where two observations share the effect."""
+def covariance(
+    first: Sequence[HasEffects],
+    second: Sequence[HasEffects],
+    sd: Mapping[str, float],
+    tails: Mapping[str, float] | None = None,
+) -> Matrix:
+    """Sum over kinds of sd^2 where two observations share the effect, a network's own times its tail."""
     total = np.zeros((len(first), len(second)))
-    for position, kind in enumerate(EFFECT_KINDS):
-        if sd.get(kind, 0.0) > 0.0:
-            names = [o.effects[position][1] for o in (*first, *second)]
-            codes = np.unique(names, return_inverse=True)[1]  # numbers compare many times faster than names
-            total += (codes[: len(first), None] == codes[None, len(first) :]) * sd[kind] ** 2
+    for kinds in (GENERAL_KINDS, NETWORK_KINDS):
+        part = np.zeros_like(total)
+        for kind in kinds:
+            if sd.get(kind, 0.0) > 0.0:
+                position = EFFECT_KINDS.index(kind)
+                names = [o.effects[position][1] for o in (*first, *second)]
+                codes = np.unique(names, return_inverse=True)[1]  # numbers compare many times faster than names
+                part += (codes[: len(first), None] == codes[None, len(first) :]) * sd[kind] ** 2
+        total += part if tails is None or kinds is GENERAL_KINDS else part * _tails_of(first, tails)[:, None]
     return total
+
+
+def _networks(observations: Sequence[HasEffects]) -> list[str]:
+    return [o.effects[EFFECT_KINDS.index("network")][1] for o in observations]
+
+
+def _tails_of(observations: Sequence[HasEffects], tails: Mapping[str, float]) -> Vector:
+    return np.array([tails.get(name, 1.0) for name in _networks(observations)])
 
 
 def solve_effects(
     observations: Sequence[HasEffects], residuals: Vector, sd: Mapping[str, float], noise_sd: float
 ) -> Solved:
-    """Weights with which the observations' residuals predict others; outliers get more noise."""
-    shared = covariance(observations, observations, sd)
+    """Weights with which the observations' residuals predict others; outliers get more noise, odd networks a tail."""
+    tails = network_tails(observations, residuals, sd, noise_sd)
+    shared = covariance(observations, observations, sd, tails)
     noise = np.full(len(residuals), noise_sd**2)
     for _ in range(2):
         left = np.abs(residuals - shared @ _solved(shared + np.diag(noise), residuals))
         noise = noise_sd**2 * np.maximum(left / (OUTLIER_AT * noise_sd), 1.0)
     total = shared + np.diag(noise)
-    return Solved(_solved(total, residuals), total)
+    return Solved(_solved(total, residuals), total, tails)
+
+
+def network_tails(
+    observations: Sequence[HasEffects], residuals: Vector, sd: Mapping[str, float], noise_sd: float
+) -> dict[str, float]:
+    """Network -> by how much the variance of its own effects is larger than ``sd`` says.
+
+    That is where it is far off what software and devices explain, and off the median of the networks in its software:
+    what those few have in common is the software's, however far off it is.
+    """
+    general = covariance(observations, observations, {kind: sd[kind] for kind in GENERAL_KINDS})
+    own = covariance(observations, observations, {kind: sd[kind] for kind in NETWORK_KINDS})
+    names, codes = np.unique(_networks(observations), return_inverse=True)
+    software = np.unique([dict(o.effects)["software"] for o in observations], return_inverse=True)[1]
+    variance = sum(sd[kind] ** 2 for kind in NETWORK_KINDS)
+    tails = np.ones(len(names))
+    for _ in range(TAIL_STEPS):
+        total = general + own * tails[codes][:, None]
+        total[np.diag_indices_from(total)] += noise_sd**2
+        left = _off_the_median(residuals - general @ _solved(total, residuals), software, codes)
+        off = np.bincount(codes, left) / np.bincount(codes)
+        tails = np.array([tail_factor(float(value), variance) for value in off])
+    return dict(zip(names.tolist(), tails.tolist(), strict=True))
+
+
+def _off_the_median(left: Vector, software: NDArray[np.int64], networks: NDArray[np.int64]) -> Vector:
+    """``left`` less the median over the networks in the row's software, each counted once."""
+    pairs, pair_of = np.unique(np.stack([software, networks]), axis=1, return_inverse=True)
+    pair_of = pair_of.reshape(-1)
+    means = np.bincount(pair_of, left) / np.bincount(pair_of)
+    medians = np.array([np.median(means[pairs[0] == name]) for name in range(software.max() + 1)])
+    off: Vector = left - medians[software]
+    return off
 
 
 def _solved(matrix: Matrix, right: Vector) -> Vector:
@@ -70,7 +125,7 @@ def predict_offsets(
     solved: Solved, training: Sequence[HasEffects], wanted: Sequence[HasEffects], sd: Mapping[str, float]
 ) -> Vector:
     """Offsets of ``wanted`` from the training residuals."""
-    offsets: Vector = covariance(wanted, training, sd) @ solved.weights
+    offsets: Vector = covariance(wanted, training, sd, solved.tails) @ solved.weights
     return offsets
 
 
@@ -83,9 +138,11 @@ def fitted_effects(solved: Solved, training: Sequence[HasEffects], sd: Mapping[s
         found: dict[str, tuple[float, float]] = {}
         for name in sorted(set(names)):
             members = np.flatnonzero(names == name)
-            mean = sd[kind] ** 2 * float(solved.weights[members].sum())
-            explained = sd[kind] ** 4 * float(inverse[np.ix_(members, members)].sum())
-            found[str(name)] = (mean, max(sd[kind] ** 2 - explained, 0.0) ** 0.5)
+            tail = solved.tails[str(name).partition("|")[0]] if kind in NETWORK_KINDS else 1.0
+            variance = sd[kind] ** 2 * tail
+            mean = variance * float(solved.weights[members].sum())
+            explained = variance**2 * float(inverse[np.ix_(members, members)].sum())
+            found[str(name)] = (mean, max(variance - explained, 0.0) ** 0.5)
         values[kind] = found
     return FittedEffects(values)
 

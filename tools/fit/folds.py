@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner.throughput.evidence import GENERAL_KINDS
+from planner.throughput.evidence import GENERAL_KINDS, TAIL_STEPS, tail_factor
 from tools.fit.constants import Problem, fit_constants, residuals
 from tools.fit.effects import Solved, covariance, predict_offsets, solve_effects
 from tools.fit.observations import Observation
@@ -109,16 +109,33 @@ def _calibrated(
     wanted = [p for p, o in enumerate(held) if len(first[_loop(o)]) > CALIBRATION_MODELS]
     if not wanted:
         return left
-    shared = covariance(held, known, sd)
-    remaining = covariance(held, held, sd) - shared @ np.linalg.solve(solved.covariance, shared.T)
+    shared = covariance(held, known, sd, solved.tails)
+    remaining = covariance(held, held, sd, solved.tails) - shared @ np.linalg.solve(solved.covariance, shared.T)
     expected = residuals - shared @ solved.weights
     for position in wanted:
         others = first[_loop(held[position])]
         names = sorted(others.keys() - {network(held[position])}, key=lambda name: zlib.crc32(name.encode()))
         chosen = [others[name] for name in names[:CALIBRATION_MODELS]]
         among = remaining[np.ix_(chosen, chosen)] + noise_sd**2 * np.eye(len(chosen))
-        left[position] = expected[position] - remaining[position, chosen] @ np.linalg.solve(among, expected[chosen])
+        weights = _weights_with_tails(among, expected[chosen])
+        left[position] = expected[position] - remaining[position, chosen] @ weights
     return left
+
+
+def _weights_with_tails(among: Vector, residuals: Vector) -> Vector:
+    """As :meth:`Knowledge.with_references` weighs measurements of different networks in one loop.
+
+    What they share is what lies beside the diagonal of their covariance ``among``; the rest is each network's own.
+    """
+    count = len(residuals)
+    shared = (among.sum() - np.trace(among)) / (count * (count - 1))
+    own, tails = np.diag(among) - shared, np.ones(count)
+    for _ in range(TAIL_STEPS):
+        weights: Vector = np.linalg.solve(among + np.diag(own * (tails - 1.0)), residuals)
+        left = residuals - shared * weights.sum()
+        tails = np.array([tail_factor(float(a), float(b)) for a, b in zip(left, own, strict=True)])
+    solved: Vector = np.linalg.solve(among + np.diag(own * (tails - 1.0)), residuals)
+    return solved
 
 
 def _loop(observation: Observation) -> tuple[str, str, str]:

@@ -13,7 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.throughput.kernels import DEPTHWISE, GEMM, GROUPED, LARGE_KERNEL, engine_of, feed_of, runs_winograd
+from planner.throughput.kernels import (
+    DEPTHWISE,
+    GEMM,
+    GROUPED,
+    LARGE_KERNEL,
+    ROOFLINE_NORM,
+    engine_of,
+    feed_of,
+    positions_tried,
+    runs_winograd,
+)
 from planner.workloads.workload import Operation
 from tools.fit.observations import Observation
 from tools.fit.parameters import Parameters, Vector
@@ -91,11 +101,11 @@ class _OperationColumns:
             engine = engine_of(op_class, size, observation.precision)
             per_fed_clock = 0.0 if op_class in DEPTHWISE else rates.seconds_per_fed_clock
             slope, slope_value, gain, kernel, kernel_value = self._shape(operation, name)
-            winograd = runs_winograd(op_class, size, observation.precision)
+            winograd = runs_winograd(operation, observation.precision)
             self._rows.append(
                 (
                     position,
-                    flops * rates.seconds_per_flop[engine],
+                    flops * positions_tried(operation) * rates.seconds_per_flop[engine],
                     flops * per_fed_clock,
                     moved / observation.bandwidth_bytes_per_s,
                     moved * rates.seconds_per_sm_clock,
@@ -164,8 +174,8 @@ def predict(
     beta = extended[index["beta"]]
     moved_scale = np.exp(-extended[f.moved])
     wire_s, port_s = f.bytes_s * moved_scale, f.bytes_sm_s * moved_scale * np.exp(-beta)
-    computing = peak_s + feed_s > wire_s + port_s
-    operation_s = np.where(computing, peak_s + feed_s, wire_s + port_s)
+    arithmetic_s, moving_s = peak_s + feed_s, wire_s + port_s
+    operation_s = (arithmetic_s**ROOFLINE_NORM + moving_s**ROOFLINE_NORM) ** (1.0 / ROOFLINE_NORM)
     launch_s, step_s = math.exp(extended[index["launch"]]), math.exp(extended[index["step"]])
     update_s = f.update_s * math.exp(-extended[index["optimizer"]])
     device_s = np.bincount(f.owner, operation_s, count) + update_s + f.launches * launch_s
@@ -183,8 +193,10 @@ def predict(
         cell = f.owner * columns + np.where(parameter < 0, columns - 1, parameter)
         jacobian[:] += np.bincount(cell, slope, count * columns)
 
-    by_peak, by_feed = np.where(computing, peak_s, 0.0), np.where(computing, feed_s, 0.0)
-    by_bytes, by_port = np.where(computing, 0.0, wire_s + port_s), np.where(computing, 0.0, port_s)
+    some_s = np.maximum(operation_s, np.finfo(float).tiny)  # an operation may take no time at all
+    of_arithmetic, of_moving = ((seconds / some_s) ** (ROOFLINE_NORM - 1) for seconds in (arithmetic_s, moving_s))
+    by_peak, by_feed = of_arithmetic * peak_s, of_arithmetic * feed_s
+    by_bytes, by_port = of_moving * moving_s, of_moving * port_s
     accumulate(f.compute, -by_peak)
     accumulate(f.slope, -by_peak * f.slope_value)
     accumulate(f.gain, -by_peak)

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,10 @@ TIMM = "huggingface/pytorch-image-models"
 # Runs of one thing differ by less; beyond it, networks of two sizes share a name (EfficientNet-B0 and -B4), or one run
 # was disturbed.
 WIDEST_SPREAD = 2.5
+# Eight GPUs are at most so many times as fast as one: NVIDIA's table of EfficientNet on V100 with 32 GB says 17.6.
+EXAMPLES = "NVIDIA/DeepLearningExamples"
+LARGEST_SPEEDUP, OF_GPUS = 12.0, "8"
+_SAME_RUN = ("source", "model", "gpu", "precision", "batch_per_gpu", "input", "framework_version", "variant")
 
 
 @dataclass(frozen=True)
@@ -53,16 +58,19 @@ def read_records(paths: Iterable[Path]) -> dict[str, Workload]:
 
 
 def observe(
-    rows: Iterable[MeasuredRow], records: Mapping[str, Workload], calibration: Calibration
+    rows: Sequence[MeasuredRow], records: Mapping[str, Workload], calibration: Calibration
 ) -> tuple[list[Observation], list[Unused]]:
-    """Observations of all rows that can be read; ``records`` replace the zoo's for timm rows of those sizes.
+    """Observations of all rows of one GPU that can be read; ``records`` replace the zoo's for timm rows of those sizes.
 
-    Rows that measure something else than they say are left out (see :func:`unfaithful`).
+    Rows that measure something else than they say are left out (see :func:`unfaithful` and :func:`contradicted`).
     """
     observations: list[Observation] = []
     unused: list[Unused] = []
+    wrong = contradicted(rows)
     for row in rows:
-        problem = unfaithful(row)
+        if row["n_gpus"] != "1":
+            continue
+        problem = "its own table says otherwise on several GPUs" if _run(row) in wrong else unfaithful(row)
         if problem is not None:
             unused.append(Unused(row, problem))
             continue
@@ -88,6 +96,23 @@ def unfaithful(row: MeasuredRow) -> str | None:
     if model == "ig_resnext101_32x48d":
         return "the zoo has no record of this width"
     return None
+
+
+def contradicted(rows: Iterable[MeasuredRow]) -> set[tuple[str, ...]]:
+    """Runs of NVIDIA's tables whose rate on one GPU is a small part of what several GPUs reach each."""
+    rates: dict[tuple[str, ...], dict[str, float]] = {}
+    for row in rows:
+        if row["source"] == EXAMPLES and row["metric_median"]:
+            rates.setdefault(_run(row), {})[row["n_gpus"]] = float(row["metric_median"])
+    return {
+        run
+        for run, by_count in rates.items()
+        if OF_GPUS in by_count and by_count[OF_GPUS] > LARGEST_SPEEDUP * by_count.get("1", math.inf)
+    }
+
+
+def _run(row: MeasuredRow) -> tuple[str, ...]:
+    return tuple(row[column] for column in _SAME_RUN)
 
 
 def _spread(row: MeasuredRow) -> float:

@@ -14,7 +14,7 @@ from planner.workloads.torch_trace import trace_model
 from planner.workloads.workload import Linear, Memory, Operation, Workload
 from tools.zoo.spec import Spec
 
-TRACER_VERSION = 3  # raise when torch_trace counts differently: cached traces of older versions are made again
+TRACER_VERSION = 4  # raise when torch_trace counts differently: cached traces of older versions are made again
 SIGNIFICANT_DIGITS = 4
 
 
@@ -55,7 +55,7 @@ def trace(spec: Spec) -> Traced:
 
 
 def _from_json(stored: list[Any]) -> Traced:
-    operations = [Operation(*row[:6], Linear(*row[6]), Linear(*row[7]), row[8]) for row in stored[4]]
+    operations = [Operation(*row[:6], Linear(*row[6]), Linear(*row[7]), *row[8:]) for row in stored[4]]
     memory = [Memory(*(Linear(*line) for line in lines)) for lines in stored[5:]]
     return Traced(*stored[:4], operations, *memory)
 

@@ -117,7 +117,7 @@ def vision_transformer(tape: Tape, shape: VisionTransformer) -> Value:
     patches = (shape.image_size // shape.patch_size) ** 2
     pixels = tape.given(shape.channels * shape.image_size**2)
     window = (shape.patch_size, shape.patch_size)
-    data = convolution(tape, pixels, (shape.channels, encoder.hidden), window, patches)
+    data = convolution(tape, pixels, (shape.channels, encoder.hidden), window, patches, strides=window)
     data = tape.cat(tape.expanded(tape.weight(encoder.hidden)), data)
     data = tape.add(data, tape.weight(patches + 1, encoder.hidden))
     with tape.repeated(encoder.layers):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from planner.workloads.formulas.tape import LONG, SINGLE, Tape, Value, total
+from planner.workloads.window import common_stride, shorter_side
 from planner.workloads.workload import Linear
 
 
@@ -242,6 +243,7 @@ def convolution(
     window: tuple[int, ...],
     positions: float,
     *,
+    strides: tuple[int, ...] = (1, 1),
     groups: int = 1,
     bias: bool = True,
 ) -> Value:
@@ -253,7 +255,7 @@ def convolution(
     count, size = Linear(0.0, out * positions), data.size
     flops = count.scaled(2.0 * (into // groups) * math.prod(window))
     moved = total(data.bytes, matrix.bytes, count.scaled(size))
-    name, shape = _convolution_class(into // groups, out // groups, window, groups)
+    name, shape = _convolution_class(into // groups, out // groups, window, strides, groups)
     tape.row(name, size, total(moved, offset.bytes) if offset else moved, flops, **shape)  # type: ignore[arg-type]
     tape.keep(data)
 
@@ -268,12 +270,17 @@ def convolution(
     return tape.made(count, size, [data, matrix], backward)
 
 
-def _convolution_class(into: int, out: int, window: tuple[int, ...], groups: int) -> tuple[str, dict[str, float]]:
+def _convolution_class(
+    into: int, out: int, window: tuple[int, ...], strides: tuple[int, ...], groups: int
+) -> tuple[str, dict[str, float]]:
     """The class and its shape key; ``into`` and ``out`` are channels per group."""
+    stride = common_stride(strides)
+    if groups == 1 and math.prod(window) == 1:
+        return "conv1", {}
     if groups == 1:
-        return ("conv1" if math.prod(window) == 1 else "conv"), {}
+        return "conv", {"kernel_size": shorter_side(window), "stride": stride}
     if into == 1 or out == 1:
-        return "dw", {"kernel_size": round(math.prod(window) ** (1.0 / len(window)))}
+        return "dw", {"kernel_size": round(math.prod(window) ** (1.0 / len(window))), "stride": stride}
     return "gconv", {"width": math.sqrt(into * out), "groups": groups}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from planner.workloads.formulas.tape import Tape, Value, total
+from planner.workloads.window import common_stride, shorter_side
 from planner.workloads.workload import Linear
 
 
@@ -48,7 +49,14 @@ def reduced(tape: Tape, a: Value, count: Linear) -> Value:
 
 
 def transposed_convolution(
-    tape: Tape, a: Value, weights: tuple[int, ...], positions: float, *, groups: int, bias: bool
+    tape: Tape,
+    a: Value,
+    weights: tuple[int, ...],
+    positions: float,
+    *,
+    strides: tuple[int, ...],
+    groups: int,
+    bias: bool,
 ) -> Value:
     """Every input element meets the whole window: ``weights`` are (in, out / groups, window ...)."""
     out = weights[1] * groups
@@ -58,15 +66,16 @@ def transposed_convolution(
     flops = data.count.scaled(2.0 * weights[1] * math.prod(weights[2:]))
     moved = total(data.bytes, matrix.bytes, count.scaled(size))
     name = "conv" if groups == 1 else "gconv"
-    width = 0.0 if groups == 1 else math.sqrt(weights[0] / groups * weights[1])
-    number = 0 if groups == 1 else groups
-    tape.row(name, size, moved, flops, width=width, groups=number)
+    width = math.sqrt(weights[0] / groups * weights[1])
+    plain = {"kernel_size": shorter_side(weights[2:]), "stride": common_stride(strides)}
+    shape = plain if groups == 1 else {"width": width, "groups": groups}
+    tape.row(name, size, moved, flops, **shape)  # type: ignore[arg-type]
     tape.keep(data)
 
     def backward() -> None:
         for operand, suffix in ((data, "_dg"), (matrix, "_wg")):
             if operand.needs_grad:
-                tape.row(name + suffix, size, moved, flops, width=width, groups=number)
+                tape.row(name + suffix, size, moved, flops, **shape)  # type: ignore[arg-type]
                 tape.give(operand, size)
         if offset is not None:
             tape.give(offset, size, count)

@@ -108,8 +108,8 @@ def whisper(tape: Tape, shape: Whisper, target: int) -> Value:
     """The loss on ``target`` tokens of a transcript."""
     hidden = shape.hidden
     spectra = tape.given(shape.mel_bins * 2 * shape.frames)
-    memory = tape.activation(convolution(tape, spectra, (shape.mel_bins, hidden), (3,), 2 * shape.frames))
-    memory = tape.activation(convolution(tape, memory, (hidden, hidden), (3,), shape.frames))
+    memory = tape.activation(convolution(tape, spectra, (shape.mel_bins, hidden), (3,), 2 * shape.frames, strides=(1,)))
+    memory = tape.activation(convolution(tape, memory, (hidden, hidden), (3,), shape.frames, strides=(2,)))
     places, _ = embedding(tape, shape.frames, hidden, tape.constant(shape.frames, LONG), trained=False)
     memory = tape.dropout(tape.add(memory, places), shape.dropout)
     with tape.repeated(shape.encoder_layers):

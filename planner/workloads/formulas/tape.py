@@ -121,6 +121,7 @@ class Tape:
         groups: int = 0,
         kernel_size: int = 0,
         kernels: float = 1.0,
+        stride: float = 1,
     ) -> None:
         """One operation of the current phase."""
         times = self._times
@@ -128,7 +129,7 @@ class Tape:
         self.operations.append(
             Operation(
                 op_class, self._phase, size, width, groups, kernel_size,
-                flops.scaled(times), moved.scaled(times), kernels * times,
+                flops.scaled(times), moved.scaled(times), kernels * times, stride,
             )
         )  # fmt: skip
 
