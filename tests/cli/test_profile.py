@@ -51,7 +51,7 @@ def test_a_quick_profile_moves_the_estimate_and_can_be_forgotten(run: Run, pytho
 def test_a_profile_in_a_file(run: Run, python: str, tmp_path: Path) -> None:
     run("profile", "--quick", "--python", python)
     document = run("profile", "show", "-o", "json").record
-    assert document["schema_version"] == 1
+    assert document["schema_version"] == 2
     elsewhere = tmp_path / "mine.json"
     elsewhere.write_text(json.dumps(document))
     run("profile", "clear")
@@ -59,7 +59,7 @@ def test_a_profile_in_a_file(run: Run, python: str, tmp_path: Path) -> None:
     elsewhere.write_text("{}")
     refused = run(*ASK, "--profile", str(elsewhere))
     assert refused.code == 2
-    assert "is not a profile of version 1" in refused.err
+    assert "is not a profile of version 2" in refused.err
 
 
 def test_a_model_is_trained_and_remembered(run: Run, python: str) -> None:
