@@ -42,15 +42,16 @@ class LogAxis(NamedTuple):
 
 
 def close_axis(values: Sequence[float]) -> LogAxis:
-    """An axis that holds all ``values`` with a little air at both ends, and spans a factor of three at least."""
-    low, high = min(values) / 1.15, max(values) * 1.15
+    """An axis that holds all finite ``values`` with a little air at both ends, and spans a factor of three at least."""
+    known = [value for value in values if value < math.inf] or [1.0]
+    low, high = min(known) / 1.15, max(known) * 1.15
     spread = max(3.0 / (high / low), 1.0) ** 0.5
     return LogAxis(low / spread, high * spread)
 
 
 def axis_around(values: Iterable[float], ticks: Sequence[float]) -> LogAxis:
-    """The least axis from tick to tick that holds all ``values``; two ticks at least."""
-    known = [value for value in values if value > 0]
+    """The least axis from tick to tick that holds all finite ``values`` (a run may never end); two ticks at least."""
+    known = [value for value in values if 0 < value < math.inf]
     smallest, largest = min(known, default=ticks[len(ticks) // 3]), max(known, default=ticks[len(ticks) // 2])
     low = max((tick for tick in ticks if tick <= smallest), default=smallest)
     high = min((tick for tick in ticks if tick >= largest), default=largest)

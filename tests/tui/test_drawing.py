@@ -58,6 +58,15 @@ def test_an_axis_goes_from_tick_to_tick() -> None:
     assert axis_around([3600], TIME_TICKS_S) == LogAxis(3600, 36000)
 
 
+def test_a_run_that_may_never_end_is_drawn_to_the_end_of_the_axis() -> None:
+    axis = axis_around([4000, 80_000, math.inf], TIME_TICKS_S)
+    assert axis == LogAxis(3600, 86400)
+    assert interval_bar(Interval(4000, 80_000, math.inf), axis, 5, "red", "blue", None, "white").plain == "━━━━●"
+    assert interval_bar(Interval(math.inf, math.inf, math.inf), axis, 5, "red", "blue", None, "white").plain == "────›"
+    assert close_axis([1e4, math.inf]) == close_axis([1e4])
+    assert close_axis([math.inf]).high < math.inf
+
+
 def test_an_interval_shows_its_ends_its_middle_and_the_mark() -> None:
     axis = LogAxis(1, 1000)
     drawn = interval_bar(Interval(1, 10, 100), axis, 10, "red", "blue", 1000, "amber")
