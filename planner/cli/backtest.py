@@ -76,8 +76,8 @@ def read_rows(path: Path) -> tuple[list[str], list[dict[str, str]]]:
         if len(data) > MAX_FILE_BYTES:
             raise InputError(f"{path} is larger than {MAX_FILE_BYTES >> 20} MiB")
         text = data.decode("utf-8-sig")
-        table = csv.DictReader(io.StringIO(text, newline=""), restval="", restkey="")
-        columns = list(table.fieldnames or ())
+        table = csv.DictReader(io.StringIO(text, newline=""), restval="", restkey="", delimiter=_separator(path, text))
+        table.fieldnames = columns = [name.strip().lower() for name in table.fieldnames or ()]
         rows = [{name: row[name] for name in columns} for row in table]
     except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else f"it is no readable CSV ({error})"
@@ -86,6 +86,16 @@ def read_rows(path: Path) -> tuple[list[str], list[dict[str, str]]]:
     if missing:
         raise InputError(f"{path} has no column {' and no column '.join(missing)}; see gpuplanner backtest --help")
     return columns, rows
+
+
+def _separator(path: Path, text: str) -> str:
+    """What parts the header's columns. Raises InputError for semicolons: a comma in their numbers may be a point."""
+    header = text.partition("\n")[0]
+    if header.count(";") > max(header.count(","), header.count("\t")):
+        raise InputError(
+            f"cannot read {path}: semicolons part its columns: save it with commas or tabs, and points in numbers"
+        )
+    return "\t" if "\t" in header and "," not in header else ","
 
 
 def _record(report: BacktestReport) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,25 @@ def test_json_has_totals_groups_and_the_rows_as_they_came(run: Run, measured: Pa
     reasons = [row["reason"] for row in record["rows"] if row["reason"]]
     assert any("no-such-net" in reason for reason in reasons)
     assert any("Abacus 3000" in reason for reason in reasons)
+
+
+@pytest.mark.parametrize("written", [str.upper, lambda header: header.replace(",", " , "), str.title])
+def test_headers_as_people_write_them(run: Run, written: Callable[[str], str], tmp_path: Path) -> None:
+    path = tmp_path / "measured.csv"
+    path.write_text(written(HEADER) + ROWS, encoding="utf-8")
+    assert run("backtest", str(path), "-o", "json").record["total"]["n_predicted"] == 3
+
+
+def test_tabs_part_columns_too_and_semicolons_do_not(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "measured.tsv"
+    path.write_text((HEADER + ROWS).replace(",", "\t").replace("826", "1,826"), encoding="utf-8")
+    record = run("backtest", str(path), "-o", "json").record
+    assert record["total"]["n_predicted"] == 3
+    assert record["rows"][0]["metric_median"] == "1,826"
+    path.write_text((HEADER + ROWS).replace(",", ";").replace("826", "1,826"), encoding="utf-8")
+    refused = run("backtest", str(path))
+    assert (refused.code, refused.out) == (2, "")
+    assert "semicolons part its columns" in refused.err
 
 
 def test_gzip_and_csv(run: Run, measured: Path, tmp_path: Path) -> None:
