@@ -194,7 +194,7 @@ def precision_in(workload: Workload, precision: DevicePrecision) -> DevicePrecis
 
 def runs_winograd(operation: Operation, precision: DevicePrecision) -> bool:
     """Convolutions of fp32 units that take fewer multiplications than they count (Lavin and Gray, 2016; by Fourier
-    transforms where windows are larger, Mathieu et al., 2013): windows wider than a row, without a stride.
+    transforms where windows are larger, Mathieu et al., 2014): windows wider than a row, without a stride.
 
     Where the record does not know the window, it is as most are.
     """
