@@ -30,7 +30,7 @@ from planner.throughput.evidence import NETWORK_EFFECTS  # noqa: E402
 from tools.fit.agreement import agree  # noqa: E402
 from tools.fit.compilation import fused_bytes_factor  # noqa: E402
 from tools.fit.constants import fit_constants, problem_of, residuals  # noqa: E402
-from tools.fit.effects import fitted_effects, general_table, network_table, solve_effects  # noqa: E402
+from tools.fit.effects import fitted_effects, general_table, own_table, solve_effects  # noqa: E402
 from tools.fit.evaluation import Evaluation, evaluate, left_out_variances  # noqa: E402
 from tools.fit.jobs import Job, read_jobs  # noqa: E402
 from tools.fit.network import Sync, fit_network, read_syncs  # noqa: E402
@@ -108,7 +108,8 @@ def fit_all(
     everything: list[Observation | Job] = [*observations, *jobs]
     left = np.concatenate([residuals(problem, constants), [job.residual for job in jobs]])
     sd = prior["offsets"]["prior_sd"]
-    effects = fitted_effects(solve_effects(everything, left, sd, prior["offsets"]["noise_sd"]), everything, sd)
+    solved = solve_effects(everything, left, sd, prior["offsets"]["noise_sd"])
+    effects = fitted_effects(solved, everything, sd)
     table["offsets"] = {**prior["offsets"], "effects": general_table(effects)}
     table["provenance"] = {
         **prior["provenance"],
@@ -119,7 +120,7 @@ def fit_all(
         "sync_times": len(syncs),
         "sources": sorted({o.groups["source"] for o in everything}),
     }
-    return Fit(table, network_table(effects), jobs)
+    return Fit(table, own_table(effects, everything, solved.tails), jobs)
 
 
 def _print_variances(

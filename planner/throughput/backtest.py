@@ -179,12 +179,8 @@ def reference_of(measurement: Measurement, knowledge: Knowledge, *, on_this_mach
     if estimate.samples_per_s is None or precision is None:
         return None
     model = StepModel(experiment_of(measurement), knowledge, framework=measurement.software.framework)
-    subject = subject_of(
-        measurement.workload.name,
-        model.lineage,
-        precision.width,
-        measurement.machine.accelerator,
-    )
+    workload, accelerator = measurement.workload, measurement.machine.accelerator
+    subject = subject_of(workload.name, model.lineage, precision.width, accelerator, workload.family)
     return Reference(subject, math.log(measurement.samples_per_s / estimate.samples_per_s.p50), on_this_machine)
 
 

@@ -1,11 +1,12 @@
 """Evidence: which measurements stand behind an estimate, the offset they give, and how wide the interval must be.
 
 ln(predicted time / measured time) is modelled as a sum of random effects: of the software lineage, the architecture and
-the accelerator; of the network, of it in a lineage (a workload), in a precision, on an architecture, on an accelerator.
-Fitted effects ship with their remaining uncertainty; the user's own measurements update them by best linear unbiased
-prediction (Robinson, "That BLUP is a good thing", 1991): never by a raw ratio, since a single reference carries its
-own noise. What is a network's own has a long tail: one that is far off the others says so of itself, and less of the
-software and the device that it shares with them (:func:`tail_factor`).
+the accelerator; of the network's family in a lineage and precision; of the network, of it in a lineage (a workload), in
+a precision, on an architecture, on an accelerator. Fitted effects ship with their remaining uncertainty; the user's own
+measurements update them by best linear unbiased prediction (Robinson, "That BLUP is a good thing", 1991): never by a
+raw ratio, since a single reference carries its own noise. What is a network's own, its family's included, has a long
+tail: one that is far off the others says so of itself, and less of the software and the device that it shares with
+them (:func:`tail_factor`).
 """
 
 import json
@@ -28,8 +29,15 @@ from planner.units import Interval
 NETWORK_EFFECTS = Path(__file__).parent.parent / "data" / "network_effects.jsonl"
 
 GENERAL_KINDS = ("software", "software_architecture", "architecture", "architecture_precision", "accelerator")
+FAMILY_KINDS = ("family", "family_precision")
 NETWORK_KINDS = ("network", "workload", "workload_precision", "workload_architecture", "workload_accelerator")
-EFFECT_KINDS = (*GENERAL_KINDS, *NETWORK_KINDS)
+OWN_KINDS = (*FAMILY_KINDS, *NETWORK_KINDS)
+EFFECT_KINDS = (*GENERAL_KINDS, *OWN_KINDS)
+
+# The row of the interval table for a network that nobody measured, but others of its family in its software.
+SAME_FAMILY = "same_family"
+# Networks of a user have no family: what one is off by says nothing of the next.
+_NO_FAMILY = ("", "own")
 
 # Architectures whose measurements taught the constants, and with them every lineage.
 ANY_LINEAGE = ""
@@ -42,6 +50,8 @@ _FEWEST_NETWORKS = 3
 
 # Releases of one framework describe a network alike: its own effects are shared between old and new ones.
 OLD = "-old"
+# A compiler fuses what lies between products and convolutions; those are the same libraries' on an architecture.
+_COMPILED = "-compiled"
 
 Effects = Mapping[str, Mapping[str, Sequence[float]]]
 
@@ -54,6 +64,8 @@ class Subject(NamedTuple):
     architecture: str
     architecture_precision: str
     accelerator: str
+    family: str
+    family_precision: str
     network: str
     workload: str
     workload_precision: str
@@ -65,16 +77,19 @@ class Subject(NamedTuple):
         return self.software.partition("|")[0]
 
 
-def subject_of(workload: str, lineage: str, width: str, accelerator: Accelerator) -> Subject:
+def subject_of(workload: str, lineage: str, width: str, accelerator: Accelerator, family: str = "") -> Subject:
     """A workload is a network in a software lineage ('tensorflow-compiled'); ``width`` is half, tf32 or fp32."""
-    network, group = workload.partition("@")[0], architecture_group(accelerator)
-    described = f"{network}|{lineage.replace(OLD, '')}"
+    network, group, releases = workload.partition("@")[0], architecture_group(accelerator), lineage.replace(OLD, "")
+    described = f"{network}|{releases}"
+    related = f"{network if family in _NO_FAMILY else family}|{releases}"
     return Subject(
         software=f"{lineage}|{width}",
-        software_architecture=f"{lineage}|{group}",
+        software_architecture=f"{lineage.replace(_COMPILED, '')}|{group}",
         architecture=group,
         architecture_precision=f"{group}|{width}",
         accelerator=accelerator.key,
+        family=related,
+        family_precision=f"{related}|{width}",
         network=network,
         workload=described,
         workload_precision=f"{described}|{width}",
@@ -200,7 +215,8 @@ class Knowledge(NamedTuple):
         offset = sum(fitted[effect][0] for effect in fitted)
         for weight, reference in zip(self.weights, self.references, strict=True):
             general, own = self._shared(subject, reference.subject)
-            offset += weight * (general + reference.tail * own)
+            of_subject = reference.tail if reference.subject.network == subject.network else 1.0
+            offset += weight * (general + own * math.sqrt(of_subject * reference.tail))
         evidence = self.evidence(subject)
         table = self.calibration.intervals
         known = edges(table, self._row_of_spread(subject, evidence), subject.lineage)
@@ -208,14 +224,18 @@ class Knowledge(NamedTuple):
         return Correction(offset, low, high, evidence)
 
     def _row_of_spread(self, subject: Subject, evidence: Evidence) -> str:
-        """The row of the interval table: rates measured here predict a network less well than its own run does.
+        """The row of the interval table: rates measured here predict a network less well than its own run does, and its
+        like tell something of a network that nobody measured.
 
         A GPU's rates have no row: nobody has checked yet by how much they narrow an interval, so it stays as it is.
         """
-        if not self.profiled or self._ran_here(subject):
-            return evidence
-        row = "another_network_measured_here" if self.references else "rates_measured_here"
-        return row if row in self.calibration.intervals["tiers"] else self._tier_elsewhere(subject)
+        if self.profiled and not self._ran_here(subject):
+            row = "another_network_measured_here" if self.references else "rates_measured_here"
+            if row in self.calibration.intervals["tiers"]:
+                return row
+            evidence = self._tier_elsewhere(subject)
+        known = evidence == "same_architecture" and self._is_known(subject, "family_precision")
+        return SAME_FAMILY if known else evidence
 
     def evidence(self, subject: Subject) -> Evidence:
         """The best tier that shipped or own measurements reach for this subject."""
@@ -230,42 +250,45 @@ class Knowledge(NamedTuple):
         )
 
     def _tier_elsewhere(self, subject: Subject) -> Evidence:
-        fitted = self._fitted(subject)
-
-        def known(kind: str) -> bool:
-            name = getattr(subject, kind)
-            return kind in fitted or any(getattr(reference.subject, kind) == name for reference in self.references)
-
-        if known("workload_accelerator"):
+        if self._is_known(subject, "workload_accelerator"):
             return "measured_same_gpu"
-        if known("network"):
+        if self._is_known(subject, "network"):
             return "measured_other_gpu"
-        return "same_architecture" if known("architecture") else "specs_only"
+        return "same_architecture" if self._is_known(subject, "architecture") else "specs_only"
+
+    def _is_known(self, subject: Subject, kind: str) -> bool:
+        """Whether a shipped or own measurement has the subject's effect of the kind."""
+        name = getattr(subject, kind)
+        return kind in self._fitted(subject) or any(getattr(r.subject, kind) == name for r in self.references)
 
     def _fitted(self, subject: Subject) -> dict[str, Sequence[float]]:
-        """Kind -> (mean, remaining sd) of the subject's effects that the shipped measurements say something about."""
+        """Kind -> (mean, remaining sd) of the subject's effects that the shipped measurements say something about.
+
+        A network with a tail has its own share of what is its family's.
+        """
         general: Effects = self.calibration.offsets["effects"]
-        of_network = self._of_network(subject.network)
+        family, network = (self._own_effects(name) for name in (family_line(subject.family), subject.network))
         found = {}
-        for kind, name in zip(EFFECT_KINDS, subject, strict=True):
-            value = (of_network if kind in NETWORK_KINDS else general).get(kind, {}).get(name)
-            if value is not None:
-                found[kind] = value
+        for table in (general, family, network):
+            for kind, names in table.items():
+                value = names.get(getattr(subject, kind))
+                if value is not None:
+                    found[kind] = value
         return found
 
-    def _of_network(self, network: str) -> Effects:
+    def _own_effects(self, name: str) -> Effects:
         networks: Mapping[str, Effects] | None = self.calibration.offsets.get("networks")
-        return network_effects(network) if networks is None else networks.get(network, {})
+        return network_effects(name) if networks is None else networks.get(name, {})
 
     def _shared(self, first: Subject, second: Subject) -> tuple[float, float]:
-        """Covariance of two residuals: the variance left in effects that both have, general ones and the network's."""
+        """Covariance of two residuals: the variance left in effects that both have, general ones and their own."""
         fitted, prior = self._fitted(first), self.calibration.offsets["prior_sd"]
         general = own = 0.0
         for kind, one, other in zip(EFFECT_KINDS, first, second, strict=True):
             if one != other:
                 continue
             variance = float(fitted[kind][1] if kind in fitted else prior[kind]) ** 2
-            if kind in NETWORK_KINDS:
+            if kind in OWN_KINDS:
                 own += variance
             else:
                 general += variance
@@ -298,26 +321,37 @@ def _weights(
     residuals: Sequence[float],
     noise: float,
 ) -> list[float]:
-    """BLUP weights where covariances are ``parts``: the general one, and the network's own times its tail."""
+    """BLUP weights where covariances are ``parts``: the general one, and their own times the roots of the tails."""
+    scales = [math.sqrt(reference.tail) for reference in references]
     matrix = [
-        [general + own * references[i].tail + noise * (i == j) for j, (general, own) in enumerate(row)]
+        [general + own * scales[i] * scales[j] + noise * (i == j) for j, (general, own) in enumerate(row)]
         for i, row in enumerate(parts)
     ]
     return solve_symmetric(matrix, list(residuals))
 
 
+def family_line(family: str) -> str:
+    """Under which name the table of effects by network has those of a whole family ('resnet|pytorch')."""
+    return f"family {family.partition('|')[0]}"
+
+
 @cache
 def network_effects(network: str) -> Effects:
-    """The fitted effects of one network, from its line of the shipped table; empty where nobody measured it."""
-    try:
-        text = NETWORK_EFFECTS.read_text(encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"the fitted offsets (planner/data/{NETWORK_EFFECTS.name}) cannot be read: {error}") from error
+    """The fitted effects of one network or family, from its line of the table; empty where nobody measured it."""
+    text = _effects_text()
     start = text.find(f'{{"network":"{network}",')
     if start < 0:
         return {}
     line: dict[str, Effects] = json.loads(text[start : text.index("\n", start)])
     return line["effects"]
+
+
+@cache
+def _effects_text() -> str:
+    try:
+        return NETWORK_EFFECTS.read_text(encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"the fitted offsets (planner/data/{NETWORK_EFFECTS.name}) cannot be read: {error}") from error
 
 
 def solve_symmetric(matrix: list[list[float]], right: list[float]) -> list[float]:

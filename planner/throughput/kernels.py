@@ -20,7 +20,8 @@ from planner.workloads.workload import Operation, Workload
 DEPTHWISE = ("dw", "dw_dg", "dw_wg")
 GROUPED = ("gconv", "gconv_dg", "gconv_wg")
 WINOGRAD = ("conv", "conv_dg", "conv_wg")
-CONVOLUTIONS = (*WINOGRAD, "conv1", "conv1_dg", "conv1_wg", *GROUPED, *DEPTHWISE)
+_WHOLE_CONVOLUTIONS = (*WINOGRAD, "conv1", "conv1_dg", "conv1_wg")
+CONVOLUTIONS = (*_WHOLE_CONVOLUTIONS, *GROUPED, *DEPTHWISE)
 PRODUCTS = ("mm", "bmm")
 GEMM = (*CONVOLUTIONS, *PRODUCTS, "sdpa", "sdpa_bw", "rnn")
 FUSABLE = ("bn", "ln", "gn", "ew", "copy", "cast", "softmax", "red")
@@ -31,6 +32,10 @@ _CONVOLUTIONAL_FROM = 0.1
 
 # Where arithmetic and bytes take alike, neither hides all of the other: (a^4 + b^4)^(1/4), a fifth more at the corner.
 ROOFLINE_NORM = 4
+
+# What transforms of cuDNN work on, and the window whose gain is fitted.
+_TILE, _MOST_COMMON_WINDOW = 32, 3
+_BYTES_AT_ONCE = 16.0
 
 # PyTorch has its own depthwise kernels up to 5 x 5; larger ones run on a general, slower path.
 LARGE_KERNEL = 5
@@ -167,6 +172,7 @@ def _row(
         return ArithmeticRow(VECTOR, 0.0, 0.0, moved * fused)
     flops = operation.flops.at(batch_size)
     share = efficiency.compute * shape_factor(operation, variant.layout)
+    share /= worked_per_counted(operation, precision)
     if runs_winograd(operation, precision):
         share *= math.exp(device.winograd_log_gain)
     fed = 0.0 if op_class in DEPTHWISE else flops / device.kappa_flop_per_clock_sm[feed_of(op_class, size)]
@@ -216,14 +222,42 @@ def shape_factor(operation: Operation, layout: LayoutConstants) -> float:
         part = DEPTHWISE.index(operation.op_class)
         penalty = math.exp(layout.depthwise_log_kernel_penalty[part]) / max(operation.kernel_size, 1) ** 2
         large = layout.depthwise_log_large_kernel[part] if operation.kernel_size > LARGE_KERNEL else 0.0
-        return math.exp(large) / (1.0 + penalty) / positions_tried(operation)
+        return math.exp(large) / (1.0 + penalty)
     return 1.0
 
 
-def positions_tried(operation: Operation) -> float:
-    """How many positions a depthwise convolution works on for each that has a result: the gradient of its data tries
-    every input with every tap, of which a stride leaves one in its square."""
-    return operation.stride**2 if operation.op_class == "dw_dg" else 1.0
+def worked_per_counted(operation: Operation, precision: DevicePrecision) -> float:
+    """How many multiplications an engine does for each that is counted, by rule.
+
+    The gradient of a depthwise convolution's data tries every input with every tap, of which a stride leaves one in its
+    square. Matrix engines take 16 bytes of channels at once and fill up what is missing: three channels of an image
+    work like eight. Fourier transforms need fewer multiplications the wider the window is.
+    """
+    if operation.op_class == "dw_dg":
+        return operation.stride**2
+    if operation.op_class not in _WHOLE_CONVOLUTIONS:
+        return 1.0
+    if runs_winograd(operation, precision):
+        return _by_transform(_MOST_COMMON_WINDOW) / _by_transform(operation.kernel_size or _MOST_COMMON_WINDOW)
+    return _filled_up(operation, precision)
+
+
+def _by_transform(window: int) -> float:
+    """Multiplications counted for each that transforms of tiles of 32 x 32 leave, of a window of that side: they give
+    (33 - k)^2 results, where k^2 are counted for each (Mathieu, Henaff and LeCun, 2014); wider windows than half of a
+    tile are taken like that."""
+    side = min(window, _TILE // 2)
+    return (side * (_TILE + 1 - side)) ** 2
+
+
+def _filled_up(operation: Operation, precision: DevicePrecision) -> float:
+    """The channels a matrix engine takes for each that there is; 1 on vector units."""
+    size = 4 if operation.element_bytes >= 4 else 2
+    engine = engine_of(operation.op_class, size, precision)
+    rate = precision.half_flops_per_s if engine == HALF else precision.conv32_flops_per_s
+    if operation.width <= 0.0 or rate <= precision.vector_flops_per_s:
+        return 1.0
+    return max(_BYTES_AT_ONCE / size / operation.width, 1.0)
 
 
 def kind_of(workload: Workload) -> str:

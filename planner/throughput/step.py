@@ -388,7 +388,8 @@ class StepModel:
 
     def _subject(self, accelerator: Accelerator, precision: DevicePrecision) -> Subject:
         """What an estimate there is about."""
-        return subject_of(self.experiment.workload.name, self.lineage, precision.width, accelerator)
+        workload = self.experiment.workload
+        return subject_of(workload.name, self.lineage, precision.width, accelerator, workload.family)
 
 
 def share_with_gradients(workload: Workload) -> float:

@@ -21,7 +21,7 @@ import torch.nn.functional as F  # noqa: N812  (torch's own convention)
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .window import common_stride, shorter_side
+from .window import common_stride, few_channels, shorter_side
 
 HALF = torch.bfloat16
 ALLOCATION_GRAIN_BYTES = 512  # the CUDA caching allocator rounds every block up to this
@@ -344,11 +344,11 @@ class Recorder(TorchDispatchMode):
             flops = 2.0 * data.numel() * weight.shape[1] * window
         else:
             flops = 2.0 * output.numel() * per_group_in * window
-        size = _element_bytes([data], [])
+        size, few = _element_bytes([data], []), few_channels(per_group_in, per_group_out)
         if groups == 1 and window == 1:
-            self.add("conv1" + suffix, size, flops, moved)
+            self.add("conv1" + suffix, size, flops, moved, width=few)
         elif groups == 1:
-            self.add("conv" + suffix, size, flops, moved, kernel_size=shorter_side(sides), stride=step)
+            self.add("conv" + suffix, size, flops, moved, width=few, kernel_size=shorter_side(sides), stride=step)
         elif per_group_in == 1 or per_group_out == 1:
             kernel_size = round(window ** (1.0 / len(sides)))
             self.add("dw" + suffix, size, flops, moved, kernel_size=kernel_size, stride=step)

@@ -1,9 +1,18 @@
-"""What a convolution's window and strides leave in its row: two numbers that its libraries choose an algorithm by."""
+"""What a convolution's window, strides and channels leave in its row: what its libraries choose an algorithm by."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+
+# What a matrix engine takes of 2-byte operands at once; where there are fewer channels, it fills them up with zeros.
+CHANNELS_AT_ONCE = 8
+
+
+def few_channels(into: int, out: int) -> int:
+    """The fewer of a convolution's input and output channels where matrix engines have to fill them up; else 0."""
+    fewer = min(into, out)
+    return fewer if fewer < CHANNELS_AT_ONCE else 0
 
 
 def shorter_side(window: Sequence[int]) -> int:

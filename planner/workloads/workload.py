@@ -26,8 +26,9 @@ class Operation(NamedTuple):
     """Operations of one class merged: MODEL class (conv, conv_dg, mm, bn, ew ...), phase, element size and shape key.
 
     ``width`` is sqrt(Cin/G * Cout/G) and ``groups`` G for grouped convolutions, ``width`` the head's for fused
-    attention; ``kernel_size`` k for depthwise convolutions, of ordinary ones the window's shorter side (1 of 1 x 7, and
-    of one dimension); 0 where it has no meaning or is not known. ``stride`` is that of both kinds of convolution.
+    attention and the fewer of Cin and Cout of an ordinary convolution where it is below 8; ``kernel_size`` k for
+    depthwise convolutions, of ordinary ones the window's shorter side (1 of 1 x 7, and of one dimension); 0 where it
+    has no meaning or is not known. ``stride`` is that of both kinds of convolution.
     ``flops`` counts a multiply-add as 2; ``bytes`` is read + written; ``kernels`` launches.
     """
 

@@ -62,6 +62,32 @@ def test_one_network_far_off_says_more_of_itself_than_of_the_machine() -> None:
     assert offset(five, on_another_gpu) > 0.7
 
 
+def test_a_reference_says_more_of_its_family_than_of_other_networks() -> None:
+    """resnet50 measured on one GPU: resnet101, which nobody measured, moves more than VGG; two models of a user do not
+    share a family."""
+    related = subject_of("resnet101", "pytorch", "half", RTX3090, "resnet")
+    known = knowledge().with_references([Reference(subject_of("resnet50", "pytorch", "half", RTX3090, "resnet"), 0.3)])
+    assert offset(known, SAME_GPU) < offset(known, related) < 0.3
+    mine = [subject_of(name, "pytorch", "half", RTX3090, "own") for name in ("a.py", "b.py")]
+    assert mine[0].family != mine[1].family
+
+
+def test_a_network_is_narrower_where_others_of_its_family_were_measured() -> None:
+    """Transformer-XL: base and large were measured in PyTorch, no model of a user was."""
+    related = subject_of("transformer-xl-huge", "pytorch", "half", A100, "transformer-xl")
+    stranger = subject_of("mine.py", "pytorch", "half", A100, "own")
+    shipped = shipped_knowledge()
+    assert shipped.evidence(related) == shipped.evidence(stranger) == "same_architecture"
+    near, far = shipped.correction(related), shipped.correction(stranger)
+    assert near.high - near.low < far.high - far.low
+
+
+def test_compiled_code_is_as_far_off_on_an_architecture_as_plain_code() -> None:
+    plain, compiled = (subject_of("vgg16", lineage, "half", A100) for lineage in ("pytorch", "pytorch-compiled"))
+    assert plain.software != compiled.software
+    assert plain.software_architecture == compiled.software_architecture
+
+
 def test_of_two_networks_that_differ_neither_is_taken_for_the_odd_one() -> None:
     known = knowledge().with_references([Reference(HERE, 0.8), Reference(SAME_GPU, 0.0)])
     assert [reference.tail for reference in known.references] == [1.0, 1.0]

@@ -7,8 +7,18 @@ import pytest
 np = pytest.importorskip("numpy")
 pytest.importorskip("scipy")
 
+from planner.throughput.evidence import EFFECT_KINDS, FAMILY_KINDS, family_line  # noqa: E402
 from tools.fit.agreement import agree  # noqa: E402
-from tools.fit.effects import network_tails, predict_offsets, solve_effects  # noqa: E402
+from tools.fit.effects import (  # noqa: E402
+    covariance,
+    fitted_effects,
+    network_tails,
+    own_table,
+    predict_offsets,
+    solve_effects,
+)
+from tools.fit.job_errors import Open  # noqa: E402
+from tools.fit.one_reference import Known  # noqa: E402
 from tools.fit.pairs import compiled_pairs  # noqa: E402
 from tools.fit.rows import contradicted, unfaithful  # noqa: E402
 from tools.fit.variances import fit_variances  # noqa: E402
@@ -73,10 +83,7 @@ class _Row:
     """Shares its network with the others of its group, and nothing else."""
 
     def __init__(self, group: int, position: int) -> None:
-        kinds = ("software", "software_architecture", "architecture", "architecture_precision", "accelerator")
-        own = ("workload", "workload_precision", "workload_architecture", "workload_accelerator")
-        alone = tuple((kind, f"{position}") for kind in (*kinds, "network", *own))
-        self.effects = tuple((kind, f"{group}" if kind == "network" else name) for kind, name in alone)
+        self.effects = tuple((kind, f"{group if kind == 'network' else position}") for kind in EFFECT_KINDS)
 
 
 class _SameSoftware(_Row):
@@ -89,8 +96,7 @@ class _SameSoftware(_Row):
 
 def test_an_odd_network_is_left_out_of_what_all_share() -> None:
     """Of twenty networks in one software nineteen are off by 0.1 and one by 1.1: the next one is off by 0.1."""
-    kinds = (*_Row(0, 0).effects,)
-    sd = dict.fromkeys((kind for kind, _ in kinds), 1e-6) | {"software": 0.2, "network": 0.1}
+    sd = dict.fromkeys(EFFECT_KINDS, 1e-6) | {"software": 0.2, "network": 0.1}
     rows = [_SameSoftware(position) for position in range(20)]
     residuals = np.array([1.1, *[0.1] * 19])
     tails = network_tails(rows, residuals, sd, 0.05)
@@ -101,12 +107,68 @@ def test_an_odd_network_is_left_out_of_what_all_share() -> None:
     assert offset == pytest.approx(0.1, abs=0.02)
 
 
+class _SameFamily(_Row):
+    """Shares its family with all others."""
+
+    def __init__(self, position: int) -> None:
+        super().__init__(position, position)
+        self.effects = tuple((kind, "resnet|x" if kind == "family" else name) for kind, name in self.effects)
+
+
+FAMILY_SD = dict.fromkeys(EFFECT_KINDS, 1e-6) | {"family": 0.2, "network": 0.05}
+
+
+def test_a_family_tells_of_its_next_network_and_an_odd_member_has_more_of_it() -> None:
+    """Two of a family are off by 0.2, so is the next; the shipped table says so under the family's name."""
+    rows = [_SameFamily(position) for position in range(2)]
+    solved = solve_effects(rows, np.array([0.2, 0.2]), FAMILY_SD, 0.05)
+    (offset,) = predict_offsets(solved, rows, [_SameFamily(99)], FAMILY_SD)
+    assert 0.15 < offset < 0.2
+    table = own_table(fitted_effects(solved, rows, FAMILY_SD), rows, {"0": 1.0, "1": 4.0})
+    mean, remaining = table[family_line("resnet|x")]["family"]["resnet|x"]
+    assert mean == pytest.approx(offset, abs=1e-3)
+    assert 0.0 < remaining < 0.2
+    assert "family" not in table["0"]
+    assert table["1"]["family"]["resnet|x"] == pytest.approx([2.0 * mean, 2.0 * remaining], abs=2e-3)
+
+
+def test_what_two_networks_of_a_family_share_grows_with_the_root_of_both_tails() -> None:
+    rows = [_SameFamily(position) for position in range(2)]
+    family = {kind: FAMILY_SD[kind] for kind in FAMILY_KINDS}
+    plain, odd = covariance(rows, rows, family), covariance(rows, rows, family, {"0": 9.0, "1": 1.0})
+    assert odd[0, 1] == odd[1, 0] == pytest.approx(3.0 * plain[0, 1])
+    assert odd[0, 0] == pytest.approx(9.0 * plain[0, 0])
+
+
+def test_one_job_moves_another_by_what_they_share() -> None:
+    """Of two variances of 0.04 the jobs share 0.03, noise is 0.02: half of what one is off by moves the other."""
+    shared = np.array([[0.04, 0.03], [0.03, 0.04]])
+    names = np.array(["a", "b"]), np.array(["H100", "H100"])
+    jobs = Open(np.array([0.2, 0.3]), shared, 0.02, *names)
+    assert jobs.pairs().tolist() == [[False, True], [True, False]]
+    left = jobs.knowing(np.array([1]))
+    assert left.residuals[0] == pytest.approx(0.2 - 0.5 * 0.3)
+    assert left.covariance[0, 0] == pytest.approx(0.04 - 0.03**2 / 0.06)
+
+
+def test_a_row_is_predicted_from_one_of_its_network_and_from_all_other_rows() -> None:
+    """As if the other rows of the network had never been known: solved anew without them."""
+    rows = [_SameFamily(0), _Row(7, 1), _Row(7, 2), _Row(7, 3)]
+    wanted, residuals = _Row(7, 4), np.array([0.1, 0.3, 0.2, 0.4])
+    sd = FAMILY_SD | {"network": 0.1, "software": 0.1}
+    left = Known(rows, residuals, sd, 0.05).with_one_of(wanted, 0.25, np.array([1, 2, 3]))
+    for position, alone in zip((1, 2, 3), left, strict=True):
+        known = [rows[0], rows[position]]
+        among = covariance(known, known, sd) + 0.05**2 * np.eye(2)
+        expected = covariance([wanted], known, sd)[0] @ np.linalg.solve(among, residuals[[0, position]])
+        assert alone == pytest.approx(0.25 - expected)
+
+
 def test_scatter_is_found_where_it_is() -> None:
     generator = np.random.default_rng(7)
     rows = [_Row(group, 8 * group + member) for group in range(40) for member in range(8)]
     shared = np.repeat(generator.normal(0.0, 0.12, 40), 8)
-    kinds = [kind for kind, _ in rows[0].effects]
-    start = {kind: 0.05 if kind == "network" else 1e-6 for kind in kinds}
+    start = {kind: 0.05 if kind == "network" else 1e-6 for kind in EFFECT_KINDS}
     sd, noise_sd = fit_variances(rows, shared + generator.normal(0.0, 0.05, 320), start, 0.1)
     assert sd["network"] == pytest.approx(0.12, abs=0.03)
     alone = sum(value**2 for kind, value in sd.items() if kind != "network") + noise_sd**2

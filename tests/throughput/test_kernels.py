@@ -9,7 +9,15 @@ import pytest
 from planner.hardware.catalog import resolve
 from planner.throughput.calibration import load_calibration
 from planner.throughput.device import device_rates
-from planner.throughput.kernels import Variant, operation_s, precision_in, roofline_s, runs_winograd, time_by_class
+from planner.throughput.kernels import (
+    Variant,
+    operation_s,
+    precision_in,
+    roofline_s,
+    runs_winograd,
+    time_by_class,
+    worked_per_counted,
+)
 from planner.throughput.kernels import prepare as prepared
 from planner.throughput.precision import DevicePrecision, resolve_precision
 from planner.workloads.catalog import load_workload
@@ -51,6 +59,32 @@ def test_winograd_needs_a_wide_window_without_a_stride(
 def test_winograd_needs_fp32_units() -> None:
     assert not runs_winograd(operation("conv", kernel_size=3), precision("A100", "tf32"))
     assert runs_winograd(operation("conv", kernel_size=3), precision("A100", "fp32-strict"))
+
+
+@pytest.mark.parametrize(
+    ("gpu", "name", "element_bytes", "channels", "worked"),
+    [
+        ("V100", "fp16", 2, 3, 8 / 3),  # an image's three channels work like eight
+        ("V100", "fp16", 2, 0, 1.0),  # eight or more, or a record that does not know
+        ("A100", "tf32", 4, 3, 4 / 3),
+        ("A100", "tf32", 4, 6, 1.0),
+        ("V100", "fp32", 4, 3, 1.0),  # vector units take what there is
+        ("GTX 1080 Ti", "fp16", 2, 3, 1.0),  # no matrix engine
+    ],
+)
+def test_matrix_engines_fill_up_few_channels(
+    gpu: str, name: str, element_bytes: int, channels: int, worked: float
+) -> None:
+    given = operation("conv", kernel_size=7, stride=2)._replace(element_bytes=element_bytes, width=channels)
+    assert worked_per_counted(given, precision(gpu, name)) == pytest.approx(worked)
+
+
+def test_transforms_gain_more_on_wider_windows() -> None:
+    """Tiles of 32 x 32 give 30 x 30 results of 3 x 3, and 28 x 28 of 5 x 5: (5 * 28)^2 / (3 * 30)^2 fewer."""
+    plain = precision("V100", "fp32")
+    worked = [worked_per_counted(operation("conv", kernel_size=k), plain) for k in (0, 3, 5, 31)]
+    assert worked == pytest.approx([1.0, 1.0, (90 / 140) ** 2, (90 / 272) ** 2])
+    assert worked_per_counted(operation("conv", kernel_size=5), precision("A100", "tf32")) == 1.0
 
 
 def test_volumes_are_not_convolved_by_winograd() -> None:

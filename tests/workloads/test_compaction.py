@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.workloads.compaction import StepPair, compacted, line_through, memory_of, operations_of
+from planner.workloads.window import few_channels
 from planner.workloads.workload import Linear, Operation
 
 BATCHES = (4, 8)
@@ -123,3 +124,8 @@ def test_matrix_classes_merge_only_within_a_half_octave_of_intensity() -> None:
 
 def test_the_shape_key_keeps_group_widths_apart() -> None:
     assert len(compacted([_operation("gconv", 100.0, 1.0, 8.0), _operation("gconv", 100.0, 1.0, 16.0)])) == 2
+
+
+@pytest.mark.parametrize(("into", "out", "few"), [(3, 64, 3), (64, 1, 1), (8, 64, 0), (256, 12, 0)])
+def test_channels_are_kept_where_a_matrix_engine_fills_them_up(into: int, out: int, few: int) -> None:
+    assert few_channels(into, out) == few

@@ -72,16 +72,21 @@ def test_a_small_network_by_hand(tmp_path: Path, batch: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "attributes", "kernel_size", "stride"),
+    ("shape", "attributes", "kernel_size", "stride", "few_channels"),
     [
-        ((8, 4, 3, 3), {}, 3, 1),
-        ((8, 4, 3, 3), {"strides": [2, 2]}, 3, 2),
-        ((8, 4, 1, 7), {}, 1, 1),
-        ((4, 1, 3, 3), {"strides": [2, 2], "group": 4}, 3, 2),
+        ((8, 4, 3, 3), {}, 3, 1, 4),
+        ((8, 4, 3, 3), {"strides": [2, 2]}, 3, 2, 4),
+        ((8, 4, 1, 7), {}, 1, 1, 4),
+        ((4, 1, 3, 3), {"strides": [2, 2], "group": 4}, 3, 2, 0),
     ],
 )
 def test_the_window_and_the_stride_of_convolutions(
-    tmp_path: Path, shape: tuple[int, ...], attributes: dict[str, Any], kernel_size: int, stride: int
+    tmp_path: Path,
+    shape: tuple[int, ...],
+    attributes: dict[str, Any],
+    kernel_size: int,
+    stride: int,
+    few_channels: int,
 ) -> None:
     nodes = [
         helper.make_node("Conv", ["x", "w"], ["c"], **attributes),
@@ -90,7 +95,7 @@ def test_the_window_and_the_stride_of_convolutions(
     ]
     net = load_workload(save(tmp_path / "net.onnx", nodes, [weight("w", *shape)], ["N", 4, 16, 16]))
     (row,) = [op for op in net.operations if op.op_class in ("conv", "dw")]
-    assert (row.kernel_size, row.stride) == (kernel_size, stride)
+    assert (row.kernel_size, row.stride, row.width) == (kernel_size, stride, few_channels)
 
 
 def test_attention_by_products_and_a_free_length(tmp_path: Path) -> None:

@@ -75,6 +75,19 @@ def test_the_window_and_the_stride_of_convolutions(layer: Any, op_class: str, ke
     assert [(row.kernel_size, row.stride) for row in rows] == [(kernel_size, stride)] * 2
 
 
+@pytest.mark.parametrize(
+    ("layer", "few"),
+    [
+        (lambda: nn.Conv2d(3, 64, 7, device="meta"), 3),
+        (lambda: nn.ConvTranspose2d(3, 64, 2, stride=2, device="meta"), 3),
+        (lambda: nn.Conv2d(3, 1, 1, device="meta"), 1),
+    ],
+)
+def test_few_channels_of_convolutions(layer: Any, few: int) -> None:
+    step = _step(layer(), _images(3, 16)(2))
+    assert [row.width for row in step.rows if row.op_class.startswith("conv")] == [few, few]
+
+
 def test_transposed_convolution_counts_its_input() -> None:
     step = _step(nn.ConvTranspose2d(16, 8, 2, stride=2, device="meta"), _images(16, 8)(2))
     assert _flops(step, "conv") == 2.0 * 2 * 16 * 64 * 8 * 4

@@ -9,7 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from planner.throughput.evidence import EFFECT_KINDS, GENERAL_KINDS, NETWORK_KINDS, TAIL_STEPS, tail_factor
+from planner.throughput.evidence import (
+    EFFECT_KINDS,
+    FAMILY_KINDS,
+    GENERAL_KINDS,
+    NETWORK_KINDS,
+    OWN_KINDS,
+    TAIL_STEPS,
+    family_line,
+    tail_factor,
+)
 from tools.fit.parameters import Vector
 
 Matrix = NDArray[np.float64]
@@ -47,9 +56,9 @@ def covariance(
     sd: Mapping[str, float],
     tails: Mapping[str, float] | None = None,
 ) -> Matrix:
-    """Sum over kinds of sd^2 where two observations share the effect, a network's own times its tail."""
+    """Sum over kinds of sd^2 where two observations share the effect, their own times the root of both tails."""
     total = np.zeros((len(first), len(second)))
-    for kinds in (GENERAL_KINDS, NETWORK_KINDS):
+    for kinds in (GENERAL_KINDS, OWN_KINDS):
         part = np.zeros_like(total)
         for kind in kinds:
             if sd.get(kind, 0.0) > 0.0:
@@ -57,7 +66,9 @@ def covariance(
                 names = [o.effects[position][1] for o in (*first, *second)]
                 codes = np.unique(names, return_inverse=True)[1]  # numbers compare many times faster than names
                 part += (codes[: len(first), None] == codes[None, len(first) :]) * sd[kind] ** 2
-        total += part if tails is None or kinds is GENERAL_KINDS else part * _tails_of(first, tails)[:, None]
+        if tails is not None and kinds is OWN_KINDS:
+            part *= np.outer(_scales_of(first, tails), _scales_of(second, tails))
+        total += part
     return total
 
 
@@ -65,8 +76,9 @@ def _networks(observations: Sequence[HasEffects]) -> list[str]:
     return [o.effects[EFFECT_KINDS.index("network")][1] for o in observations]
 
 
-def _tails_of(observations: Sequence[HasEffects], tails: Mapping[str, float]) -> Vector:
-    return np.array([tails.get(name, 1.0) for name in _networks(observations)])
+def _scales_of(observations: Sequence[HasEffects], tails: Mapping[str, float]) -> Vector:
+    """By how much the effects that are an observation's own are larger than usual."""
+    return np.sqrt([tails.get(name, 1.0) for name in _networks(observations)])
 
 
 def solve_effects(
@@ -92,13 +104,14 @@ def network_tails(
     what those few have in common is the software's, however far off it is.
     """
     general = covariance(observations, observations, {kind: sd[kind] for kind in GENERAL_KINDS})
-    own = covariance(observations, observations, {kind: sd[kind] for kind in NETWORK_KINDS})
+    own = covariance(observations, observations, {kind: sd[kind] for kind in OWN_KINDS})
     names, codes = np.unique(_networks(observations), return_inverse=True)
     software = np.unique([dict(o.effects)["software"] for o in observations], return_inverse=True)[1]
-    variance = sum(sd[kind] ** 2 for kind in NETWORK_KINDS)
+    variance = sum(sd[kind] ** 2 for kind in OWN_KINDS)
     tails = np.ones(len(names))
     for _ in range(TAIL_STEPS):
-        total = general + own * tails[codes][:, None]
+        scales = np.sqrt(tails)[codes]
+        total = general + own * np.outer(scales, scales)
         total[np.diag_indices_from(total)] += noise_sd**2
         left = _off_the_median(residuals - general @ _solved(total, residuals), software, codes)
         off = np.bincount(codes, left) / np.bincount(codes)
@@ -130,19 +143,20 @@ def predict_offsets(
 
 
 def fitted_effects(solved: Solved, training: Sequence[HasEffects], sd: Mapping[str, float]) -> FittedEffects:
-    """Every effect's mean and remaining sd given the training residuals."""
+    """Every effect's mean and remaining sd given the training residuals; a family's as of a network without tail."""
     values: dict[str, dict[str, tuple[float, float]]] = {}
-    inverse = np.linalg.inv(solved.covariance)
+    inverse, scales = np.linalg.inv(solved.covariance), _scales_of(training, solved.tails)
     for position, kind in enumerate(EFFECT_KINDS):
         names = np.array([o.effects[position][1] for o in training])
         found: dict[str, tuple[float, float]] = {}
         for name in sorted(set(names)):
             members = np.flatnonzero(names == name)
-            tail = solved.tails[str(name).partition("|")[0]] if kind in NETWORK_KINDS else 1.0
-            variance = sd[kind] ** 2 * tail
-            mean = variance * float(solved.weights[members].sum())
-            explained = variance**2 * float(inverse[np.ix_(members, members)].sum())
-            found[str(name)] = (mean, max(variance - explained, 0.0) ** 0.5)
+            scale = scales[members] if kind in OWN_KINDS else np.ones(len(members))
+            own = float(scale[0]) if kind in NETWORK_KINDS else 1.0
+            mean = sd[kind] ** 2 * float(scale @ solved.weights[members])
+            explained = sd[kind] ** 4 * float(scale @ inverse[np.ix_(members, members)] @ scale)
+            remaining = max(sd[kind] ** 2 - explained, 0.0) ** 0.5
+            found[str(name)] = (own * mean, own * remaining)
         values[kind] = found
     return FittedEffects(values)
 
@@ -152,16 +166,26 @@ def general_table(effects: FittedEffects) -> dict[str, dict[str, list[float]]]:
     return {
         kind: {name: _rounded(value) for name, value in found.items()}
         for kind, found in effects.values.items()
-        if kind not in NETWORK_KINDS
+        if kind in GENERAL_KINDS
     }
 
 
-def network_table(effects: FittedEffects) -> dict[str, dict[str, Any]]:
-    """network -> kind -> name -> [mean, remaining sd]."""
+def own_table(
+    effects: FittedEffects, observations: Sequence[HasEffects], tails: Mapping[str, float]
+) -> dict[str, dict[str, Any]]:
+    """network or family -> kind -> name -> [mean, remaining sd]; a network with a tail has its family's effects too."""
     table: dict[str, dict[str, Any]] = {}
-    for kind in NETWORK_KINDS:
+    for kind in OWN_KINDS:
         for name, value in effects.values[kind].items():
-            table.setdefault(name.partition("|")[0], {}).setdefault(kind, {})[name] = _rounded(value)
+            line = family_line(name) if kind in FAMILY_KINDS else name.partition("|")[0]
+            table.setdefault(line, {}).setdefault(kind, {})[name] = _rounded(value)
+    for observation in observations:
+        named = dict(observation.effects)
+        scale = tails[named["network"]] ** 0.5
+        for kind in FAMILY_KINDS if scale > 1.0 else ():
+            mean, remaining = effects.values[kind][named[kind]]
+            own = table[named["network"]].setdefault(kind, {})
+            own[named[kind]] = _rounded((scale * mean, scale * remaining))
     return table
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from planner.throughput.calibration import Calibration
-from planner.throughput.evidence import GENERAL_KINDS, NETWORK_KINDS
+from planner.throughput.evidence import EFFECT_KINDS, SAME_FAMILY
 from tools.fit.architectures import (
     coverage_without,
     doubt_of_architecture,
@@ -17,13 +17,15 @@ from tools.fit.architectures import (
 )
 from tools.fit.constants import fit_constants, problem_of, residuals
 from tools.fit.coverage import Coverage, coverage, covered
-from tools.fit.effects import FittedEffects, HasEffects, fitted_effects, predict_offsets, solve_effects
-from tools.fit.folds import Errors, LeftOut, Whole, die, errors, family, leave_out, network, split
+from tools.fit.effects import HasEffects, predict_offsets, solve_effects
+from tools.fit.folds import Errors, LeftOut, Whole, die, errors, family, leave_out, network
 from tools.fit.intervals import LeftOutRows, Table, doubt_of, interval_table
+from tools.fit.job_errors import job_errors
 from tools.fit.jobs import Job
 from tools.fit.ladder import LadderScore, ladder_score
 from tools.fit.network import Sync, left_out_log_errors
 from tools.fit.observations import Observation
+from tools.fit.one_reference import beside_constants, beside_other_networks
 from tools.fit.pairs import scaling_pairs
 from tools.fit.parameters import Vector
 from tools.fit.rows import TIMM
@@ -33,7 +35,6 @@ from tools.fit.variances import fit_variances
 FOLDS = 8
 FAMILY_FOLDS = 5
 ROW_FOLDS = 10
-JOB_FOLDS = 12
 TIMM_THINNING = 4
 
 
@@ -76,7 +77,7 @@ def evaluate(
     by_architecture = without_architectures(whole, judged)
     tables = {
         "Unseen model families (timm, RTX 3090, AMP training)": {
-            layout.upper(): errors(by_family.general_offsets[timm & _where(observations, layout)])
+            layout.upper(): errors(by_family.family_offsets[timm & _where(observations, layout)])
             for layout in ("nchw", "nhwc")
         },
         "Unseen accelerators (one GPU, step with optimizer, tiers A and B, without timm)": _by_offsets(by_die, judged),
@@ -90,24 +91,33 @@ def evaluate(
         "Five other networks measured on the accelerator in the same software": {
             "all": errors(by_die.calibrated[judged]),
             **_by(observations, "source", by_die.calibrated, judged & np.isfinite(by_die.calibrated)),
+            "all that ran on a reference accelerator too": errors(by_die.calibrated[judged & by_die.is_run_known]),
         },
-        "Unseen networks, accelerator and software known": {"all but timm": errors(by_network.all_offsets[~timm])},
+        "Unseen networks, accelerator and software known": {
+            "all but timm": errors(by_network.family_offsets[~timm]),
+            "others of the family known": errors(by_network.family_offsets[~timm & by_network.is_family_known]),
+            "none of the family known": errors(by_network.family_offsets[~timm & ~by_network.is_family_known]),
+        },
         "One reference measurement on another GPU of the same architecture": {
-            "same architecture": errors(_from_one_reference(observations, by_die.constants_only, judged, sd, noise))
+            "beside what other networks tell": errors(beside_other_networks(whole, judged, FOLDS)),
+            "beside constants alone": errors(beside_constants(observations, by_die.constants_only, judged, sd, noise)),
         },
-        "Language models on many GPUs, left out by network": _jobs(whole, plain, jobs),
+        "Language models on many GPUs, left out by network": job_errors(whole, plain, jobs),
         "Scaling from the measured 1-GPU rate, 2-16 GPUs, left out by GPU model": {
             "perfect scaling": errors(perfect),
             "ring with overlap": errors(scaling),
         },
     }
-    unseen = np.where(timm, by_family.general_offsets, by_network.general_offsets)
+    unseen = np.where(timm, by_family.family_offsets, by_network.family_offsets)
+    related = ~timm & by_network.is_family_known
+    all_unseen = _balanced(unseen, timm)
     left_out = {
         tier: _left_out_rows(observations, residuals, members)
         for tier, residuals, members in (
             ("measured_same_gpu", by_row, _balanced(by_row, timm)),
             ("measured_other_gpu", by_die.all_offsets, np.flatnonzero(judged)),
-            ("same_architecture", unseen, _balanced(unseen, timm)),
+            (SAME_FAMILY, unseen, all_unseen[related[all_unseen]]),
+            ("same_architecture", unseen, all_unseen[~related[all_unseen]]),
             ("specs_only", by_die.general_offsets, np.flatnonzero(judged)),
         )
     }
@@ -201,81 +211,14 @@ def _leave_rows_out(whole: Whole, plain: Vector) -> Vector:
     for fold in range(ROW_FOLDS):
         known, held = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
         training = [observations[i] for i in known]
-        names = {o.effects[-1] for o in training}
-        held = np.array([i for i in held if observations[i].effects[-1] in names], dtype=np.int64)
+        names = {o.effects[EFFECT_KINDS.index("workload_accelerator")] for o in training}
+        held = np.array(
+            [i for i in held if observations[i].effects[EFFECT_KINDS.index("workload_accelerator")] in names],
+            dtype=np.int64,
+        )
         solved = solve_effects(training, plain[known], whole.sd, whole.noise_sd)
         left[held] = plain[held] - predict_offsets(solved, training, [observations[i] for i in held], whole.sd)
     return left
-
-
-def _from_one_reference(
-    observations: Sequence[Observation], plain: Vector, members: Any, sd: Mapping[str, float], noise: float
-) -> Vector:
-    """Residuals where the same workload in the same precision was measured once on another die of the architecture."""
-    judged = [int(i) for i in np.flatnonzero(members)]
-    effects = {i: dict(observations[i].effects) for i in judged}
-    shared = sum(sd[kind] ** 2 for kind in sd if kind not in ("accelerator", "workload_accelerator"))
-    weight = shared / (sum(value**2 for value in sd.values()) + noise**2)
-    left = []
-    for i in judged:
-        mine = effects[i]
-        others = [
-            j
-            for j in judged
-            if die(observations[j]) != die(observations[i])
-            and effects[j]["workload_precision"] == mine["workload_precision"]
-            and effects[j]["architecture"] == mine["architecture"]
-        ]
-        left += [plain[i] - weight * plain[j] for j in others]
-    return np.array(left)
-
-
-def _jobs(whole: Whole, plain: Vector, jobs: Sequence[Job]) -> dict[str, Errors]:
-    """Jobs of each network predicted from all others' offsets, and without any."""
-    observations, sd, noise = whole.observations, whole.sd, whole.noise_sd
-    own = np.array([job.residual for job in jobs])
-    left = own.copy()
-    for training, held in split([dict(job.effects)["network"] for job in jobs], JOB_FOLDS):
-        known: list[HasEffects] = [*observations, *(jobs[i] for i in training)]
-        solved = solve_effects(known, np.concatenate([plain, own[training]]), sd, noise)
-        left[held] = own[held] - predict_offsets(solved, known, [jobs[i] for i in held], sd)
-    everything: list[HasEffects] = [*observations, *jobs]
-    remaining = fitted_effects(solve_effects(everything, np.concatenate([plain, own]), sd, noise), everything, sd)
-    sources = np.array([job.groups["source"] for job in jobs])
-    table = {}
-    for source in sorted(set(sources)):
-        table[f"{source}: constants only"] = errors(own[sources == source])
-        table[f"{source}: lineage and architecture offsets"] = errors(left[sources == source])
-        with_one = _with_one_job(jobs, left, sources == source, whole, remaining)
-        if len(with_one):
-            table[f"{source}: and one measurement on the GPU"] = errors(with_one)
-    return table
-
-
-def _with_one_job(jobs: Sequence[Job], left: Vector, members: Any, whole: Whole, remaining: FittedEffects) -> Vector:
-    """Residuals where one job of another network on the same GPU is known as well; every such job in turn.
-
-    What it moves is what the fitted effects leave open, as :meth:`Knowledge.with_references` weighs a measurement.
-    """
-    chosen = [int(i) for i in np.flatnonzero(members)]
-    networks = [dict(job.effects)["network"] for job in jobs]
-    own = sum(whole.sd[kind] ** 2 for kind in NETWORK_KINDS) + whole.noise_sd**2
-    moved = []
-    for i in chosen:
-        mine = jobs[i].effects
-        for j in chosen:
-            if networks[i] == networks[j] or jobs[i].groups["gpu"] != jobs[j].groups["gpu"]:
-                continue
-            open_to_both = {
-                kind: remaining.values[kind][name][1] ** 2
-                for kind, name in jobs[j].effects
-                if kind in GENERAL_KINDS and (kind, name) in mine
-            }
-            others = sum(
-                remaining.values[kind][name][1] ** 2 for kind, name in jobs[j].effects if kind in GENERAL_KINDS
-            )
-            moved.append(left[i] - sum(open_to_both.values()) / (others + own) * left[j])
-    return np.array(moved)
 
 
 def _scaling(

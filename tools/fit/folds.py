@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from planner.throughput.evidence import GENERAL_KINDS, TAIL_STEPS, tail_factor
+from planner.throughput.evidence import EFFECT_KINDS, FAMILY_KINDS, GENERAL_KINDS, TAIL_STEPS, tail_factor
 from tools.fit.constants import Problem, fit_constants, residuals
 from tools.fit.effects import Solved, covariance, predict_offsets, solve_effects
 from tools.fit.observations import Observation
@@ -24,21 +25,26 @@ _SAME_DIE = {
 }
 # Effects that need no measurement on the accelerator or its architecture.
 CALIBRATION_MODELS = 5
-WITHOUT_DEVICE = ("software", "network", "workload", "workload_precision")
+WITHOUT_DEVICE = ("software", *FAMILY_KINDS, "network", "workload", "workload_precision")
 
 
 class LeftOut(NamedTuple):
     """ln(predicted / measured time) of each observation, predicted without its group; by what offsets were allowed.
 
-    ``calibrated`` also knows a few other networks measured on the same accelerator by the same loop; it is NaN where
-    there are too few, and where it was not asked for.
+    ``family_offsets`` know what other networks of the family are off by in the software. ``calibrated`` also knows a
+    few other networks measured on the same accelerator by the same loop; it is NaN where there are too few, and where
+    it was not asked for. ``is_family_known``, ``is_run_known``: whether another of the family, or the network itself,
+    was measured in this software and precision elsewhere.
     """
 
     constants_only: Vector
     network_offsets: Vector
     general_offsets: Vector
+    family_offsets: Vector
     all_offsets: Vector
     calibrated: Vector
+    is_family_known: NDArray[np.bool_]
+    is_run_known: NDArray[np.bool_]
 
 
 def die(observation: Observation) -> str:
@@ -77,22 +83,32 @@ class Whole(NamedTuple):
 def leave_out(whole: Whole, group_of: Callable[[Observation], str], count: int, *, calibrate: bool = False) -> LeftOut:
     """Refit everything without each fold's groups and predict them."""
     observations, sd, noise_sd = whole.observations, whole.sd, whole.noise_sd
-    results = LeftOut(*(np.full(len(observations), np.nan) for _ in range(5)))
+    unknown_yet = [np.full(len(observations), np.nan) for _ in range(6)]
+    results = LeftOut(*unknown_yet, *np.zeros((2, len(observations)), dtype=bool))
     for training, held in split([group_of(o) for o in observations], count):
         known, unknown = [observations[i] for i in training], [observations[i] for i in held]
         everything = residuals(whole.problem, fit_constants(whole.problem, training, whole.constants))
         solved = solve_effects(known, everything[training], sd, noise_sd)
         plain = everything[held]
-        without_device = {kind: value for kind, value in sd.items() if kind in WITHOUT_DEVICE}
-        general = {kind: value for kind, value in sd.items() if kind in GENERAL_KINDS}
         results.constants_only[held] = plain
-        results.network_offsets[held] = plain - predict_offsets(solved, known, unknown, without_device)
-        results.general_offsets[held] = plain - predict_offsets(solved, known, unknown, general)
-        results.all_offsets[held] = plain - predict_offsets(solved, known, unknown, sd)
-        if not calibrate:
-            continue
-        results.calibrated[held] = _calibrated(solved, known, plain, unknown, sd, noise_sd)
+        for left, kinds in (
+            (results.network_offsets, WITHOUT_DEVICE),
+            (results.general_offsets, GENERAL_KINDS),
+            (results.family_offsets, (*GENERAL_KINDS, *FAMILY_KINDS)),
+            (results.all_offsets, EFFECT_KINDS),
+        ):
+            left[held] = plain - predict_offsets(solved, known, unknown, {kind: sd[kind] for kind in kinds})
+        results.is_family_known[held] = shares("family_precision", unknown, known)
+        results.is_run_known[held] = shares("workload_precision", unknown, known)
+        if calibrate:
+            results.calibrated[held] = _calibrated(solved, known, plain, unknown, sd, noise_sd)
     return results
+
+
+def shares(kind: str, unknown: Sequence[Observation], known: Sequence[Observation]) -> NDArray[np.bool_]:
+    """Which of ``unknown`` share their effect of the kind with any of ``known``."""
+    names = {dict(o.effects)[kind] for o in known}
+    return np.array([dict(o.effects)[kind] in names for o in unknown])
 
 
 def _calibrated(

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
+from planner.throughput.evidence import SAME_FAMILY
 from planner.throughput.spread import Edges
 from tools.fit.parameters import Vector
 
@@ -37,7 +38,9 @@ BELIEVED_OF_LESS = 0.5
 # No spread is believed to be below a tenth of the whole's, as that of a few rows that agree by chance.
 SMALLEST_SCALE = 0.1
 # From the best to the worst.
-TIERS = ("measured_same_gpu", "measured_other_gpu", "same_architecture", "specs_only")
+TIERS = ("measured_same_gpu", "measured_other_gpu", SAME_FAMILY, "same_architecture", "specs_only")
+# Of a network that nobody measured, whether or not others of its family were, all rows of it are left out.
+_WITHOUT_NETWORK = (SAME_FAMILY, "same_architecture")
 _ANY = ""  # any lineage without rows
 
 
@@ -59,7 +62,7 @@ class LeftOutRows(NamedTuple):
 
     def groups(self, tier: str) -> Names:
         """What is left out to judge a tier."""
-        return self.networks if tier == "same_architecture" else self.dies
+        return self.networks if tier in _WITHOUT_NETWORK else self.dies
 
 
 def interval_table(rows: Mapping[str, LeftOutRows]) -> Table:

@@ -58,7 +58,8 @@ def _job(row: MeasuredRow, knowledge: Knowledge) -> Job | None:
     if estimate.samples_per_s is None or precision is None:
         return None
     lineage = lineage_of(experiment_of(measurement), measurement.software.framework)
-    subject = subject_of(measurement.workload.name, lineage, precision.width, accelerator)
+    workload = measurement.workload
+    subject = subject_of(workload.name, lineage, precision.width, accelerator, workload.family)
     return Job(
         effects=tuple(zip(EFFECT_KINDS, subject, strict=True)),
         groups={

@@ -21,8 +21,8 @@ from planner.throughput.kernels import (
     ROOFLINE_NORM,
     engine_of,
     feed_of,
-    positions_tried,
     runs_winograd,
+    worked_per_counted,
 )
 from planner.workloads.workload import Operation
 from tools.fit.observations import Observation
@@ -105,7 +105,7 @@ class _OperationColumns:
             self._rows.append(
                 (
                     position,
-                    flops * positions_tried(operation) * rates.seconds_per_flop[engine],
+                    flops * worked_per_counted(operation, observation.precision) * rates.seconds_per_flop[engine],
                     flops * per_fed_clock,
                     moved / observation.bandwidth_bytes_per_s,
                     moved * rates.seconds_per_sm_clock,

@@ -140,7 +140,8 @@ def observation_of(measurement: Measurement, row: MeasuredRow, calibration: Cali
     plan = model.plan(machine, precision)
     update = update_work(experiment, precision, loop=software.update_loop)
     timed_update = measurement.scope == "step"
-    subject = subject_of(measurement.workload.name, model.lineage, precision.width, accelerator)
+    workload = measurement.workload
+    subject = subject_of(workload.name, model.lineage, precision.width, accelerator, workload.family)
     return Observation(
         operations=_operations(model, precision, measurement),
         batch_size=plan.batch_size_per_gpu,

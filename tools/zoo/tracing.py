@@ -14,7 +14,7 @@ from planner.workloads.torch_trace import trace_model
 from planner.workloads.workload import Linear, Memory, Operation, Workload
 from tools.zoo.spec import Spec
 
-TRACER_VERSION = 4  # raise when torch_trace counts differently: cached traces of older versions are made again
+TRACER_VERSION = 5  # raise when torch_trace counts differently: cached traces of older versions are made again
 SIGNIFICANT_DIGITS = 4
 
 

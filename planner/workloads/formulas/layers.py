@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from planner.workloads.formulas.tape import LONG, SINGLE, Tape, Value, total
-from planner.workloads.window import common_stride, shorter_side
+from planner.workloads.window import common_stride, few_channels, shorter_side
 from planner.workloads.workload import Linear
 
 
@@ -274,11 +274,11 @@ def _convolution_class(
     into: int, out: int, window: tuple[int, ...], strides: tuple[int, ...], groups: int
 ) -> tuple[str, dict[str, float]]:
     """The class and its shape key; ``into`` and ``out`` are channels per group."""
-    stride = common_stride(strides)
+    stride, few = common_stride(strides), few_channels(into, out)
     if groups == 1 and math.prod(window) == 1:
-        return "conv1", {}
+        return "conv1", {"width": few}
     if groups == 1:
-        return "conv", {"kernel_size": shorter_side(window), "stride": stride}
+        return "conv", {"width": few, "kernel_size": shorter_side(window), "stride": stride}
     if into == 1 or out == 1:
         return "dw", {"kernel_size": round(math.prod(window) ** (1.0 / len(window))), "stride": stride}
     return "gconv", {"width": math.sqrt(into * out), "groups": groups}

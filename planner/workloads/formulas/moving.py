@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from planner.workloads.formulas.tape import Tape, Value, total
-from planner.workloads.window import common_stride, shorter_side
+from planner.workloads.window import common_stride, few_channels, shorter_side
 from planner.workloads.workload import Linear
 
 
@@ -66,9 +66,10 @@ def transposed_convolution(
     flops = data.count.scaled(2.0 * weights[1] * math.prod(weights[2:]))
     moved = total(data.bytes, matrix.bytes, count.scaled(size))
     name = "conv" if groups == 1 else "gconv"
-    width = math.sqrt(weights[0] / groups * weights[1])
-    plain = {"kernel_size": shorter_side(weights[2:]), "stride": common_stride(strides)}
-    shape = plain if groups == 1 else {"width": width, "groups": groups}
+    shape: dict[str, float] = {"width": math.sqrt(weights[0] / groups * weights[1]), "groups": groups}
+    if groups == 1:
+        few, window, stride = few_channels(*weights[:2]), shorter_side(weights[2:]), common_stride(strides)
+        shape = {"width": few, "kernel_size": window, "stride": stride}
     tape.row(name, size, moved, flops, **shape)  # type: ignore[arg-type]
     tape.keep(data)
 
