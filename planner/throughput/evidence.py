@@ -106,13 +106,15 @@ def architecture_name(accelerator: Accelerator) -> str:
 class Reference(NamedTuple):
     """A measurement to learn from: ``log_residual`` = ln(predicted / measured time) with shipped knowledge alone.
 
-    ``tail`` is by how much the variance of its network's own effects is larger than usual.
+    ``tail`` is by how much the variance of its network's own effects is larger than usual, ``spreads`` are the standard
+    deviations that shipped measurements leave of each effect: both follow from what it is known beside.
     """
 
     subject: Subject
     log_residual: float
     on_this_machine: bool = False
     tail: float = 1.0
+    spreads: tuple[float, ...] = ()
 
 
 class Correction(NamedTuple):
@@ -167,9 +169,12 @@ class Knowledge(NamedTuple):
 
     def with_references(self, references: Sequence[Reference]) -> "Knowledge":
         """This knowledge and these measurements as well."""
-        known = [reference._replace(tail=1.0) for reference in (*self.references, *references)]
+        known = [
+            reference._replace(tail=1.0, spreads=self._spreads(reference.subject))
+            for reference in (*self.references, *references)
+        ]
         noise = float(self.calibration.offsets["noise_sd"]) ** 2
-        parts = [[self._shared(a.subject, b.subject) for b in known] for a in known]
+        parts = [[_shared(a.subject, a.spreads, b) for b in known] for a in known]
         residuals = [reference.log_residual for reference in known]
         several = len({reference.subject.network for reference in known}) >= _FEWEST_NETWORKS
         for _ in range(TAIL_STEPS if several else 0):
@@ -213,8 +218,9 @@ class Knowledge(NamedTuple):
         """The offset and the interval for ``subject``; flags that say what is not known widen it."""
         fitted = self._fitted(subject)
         offset = sum(fitted[effect][0] for effect in fitted)
+        spreads = self._spreads(subject) if self.references else ()
         for weight, reference in zip(self.weights, self.references, strict=True):
-            general, own = self._shared(subject, reference.subject)
+            general, own = _shared(subject, spreads, reference)
             of_subject = reference.tail if reference.subject.network == subject.network else 1.0
             offset += weight * (general + own * math.sqrt(of_subject * reference.tail))
         evidence = self.evidence(subject)
@@ -280,19 +286,25 @@ class Knowledge(NamedTuple):
         networks: Mapping[str, Effects] | None = self.calibration.offsets.get("networks")
         return network_effects(name) if networks is None else networks.get(name, {})
 
-    def _shared(self, first: Subject, second: Subject) -> tuple[float, float]:
-        """Covariance of two residuals: the variance left in effects that both have, general ones and their own."""
-        fitted, prior = self._fitted(first), self.calibration.offsets["prior_sd"]
-        general = own = 0.0
-        for kind, one, other in zip(EFFECT_KINDS, first, second, strict=True):
-            if one != other:
-                continue
-            variance = float(fitted[kind][1] if kind in fitted else prior[kind]) ** 2
-            if kind in OWN_KINDS:
-                own += variance
-            else:
-                general += variance
-        return general, own
+    def _spreads(self, subject: Subject) -> tuple[float, ...]:
+        """The standard deviation that shipped measurements leave of each of the subject's effects, in order."""
+        fitted, prior = self._fitted(subject), self.calibration.offsets["prior_sd"]
+        return tuple(float(fitted[kind][1] if kind in fitted else prior[kind]) for kind in EFFECT_KINDS)
+
+
+def _shared(subject: Subject, spreads: Sequence[float], other: Reference) -> tuple[float, float]:
+    """Covariance of two residuals: of effects that both have, general ones and their own.
+
+    A network with a tail has more of what is its family's, so their spreads of one effect may differ.
+    """
+    general = own = 0.0
+    known = zip(EFFECT_KINDS, subject, other.subject, spreads, other.spreads, strict=True)
+    for kind, one, another, spread, other_spread in known:
+        if one == another and kind in OWN_KINDS:
+            own += spread * other_spread
+        elif one == another:
+            general += spread * other_spread
+    return general, own
 
 
 def tail_factor(left: float, variance: float) -> float:

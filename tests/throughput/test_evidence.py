@@ -72,6 +72,18 @@ def test_a_reference_says_more_of_its_family_than_of_other_networks() -> None:
     assert mine[0].family != mine[1].family
 
 
+def test_measurements_of_an_odd_network_and_of_its_family_go_together() -> None:
+    """VGG-11 has a tail in the shipped effects, VGG-16 has none: each alone, both in either order, many of both."""
+    odd, plain = (subject_of(name, "pytorch", "half", RTX3090, "vgg") for name in ("vgg11", "vgg16"))
+    references = [Reference(odd, 0.4), Reference(plain, 0.1), Reference(SAME_GPU, 0.2)]
+    forth = shipped_knowledge().with_references(references)
+    back = shipped_knowledge().with_references(references[::-1])
+    for subject in (odd, plain, HERE):
+        assert offset(forth, subject) == pytest.approx(offset(back, subject))
+    many = shipped_knowledge().with_references([*references] * 4)
+    assert offset(shipped_knowledge(), odd) < offset(many, odd) < offset(shipped_knowledge(), odd) + 0.4
+
+
 def test_a_network_is_narrower_where_others_of_its_family_were_measured() -> None:
     """Transformer-XL: base and large were measured in PyTorch, no model of a user was."""
     related = subject_of("transformer-xl-huge", "pytorch", "half", A100, "transformer-xl")
