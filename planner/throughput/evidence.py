@@ -106,14 +106,16 @@ def architecture_name(accelerator: Accelerator) -> str:
 class Reference(NamedTuple):
     """A measurement to learn from: ``log_residual`` = ln(predicted / measured time) with shipped knowledge alone.
 
-    ``tail`` is by how much the variance of its network's own effects is larger than usual, ``spreads`` are the standard
-    deviations that shipped measurements leave of each effect: both follow from what it is known beside.
+    ``tail`` and ``family_tail`` are by how much the variances of what is its network's and its family's are larger than
+    usual, ``spreads`` the standard deviations that shipped measurements leave of each effect: they follow from what it
+    is known beside.
     """
 
     subject: Subject
     log_residual: float
     on_this_machine: bool = False
     tail: float = 1.0
+    family_tail: float = 1.0
     spreads: tuple[float, ...] = ()
 
 
@@ -170,7 +172,7 @@ class Knowledge(NamedTuple):
     def with_references(self, references: Sequence[Reference]) -> "Knowledge":
         """This knowledge and these measurements as well."""
         known = [
-            reference._replace(tail=1.0, spreads=self._spreads(reference.subject))
+            reference._replace(tail=1.0, family_tail=1.0, spreads=self._spreads(reference.subject))
             for reference in (*self.references, *references)
         ]
         noise = float(self.calibration.offsets["noise_sd"]) ** 2
@@ -180,11 +182,10 @@ class Knowledge(NamedTuple):
         for _ in range(TAIL_STEPS if several else 0):
             weights = _weights(parts, known, residuals, noise)
             left = [
-                residual - sum(general * weight for (general, _), weight in zip(row, weights, strict=True))
+                residual - sum(part.general * weight for part, weight in zip(row, weights, strict=True))
                 for residual, row in zip(residuals, parts, strict=True)
             ]
-            tails = _tails(known, left, [parts[i][i][1] + noise for i in range(len(known))])
-            known = [reference._replace(tail=tails[reference.subject.network]) for reference in known]
+            known = _with_tails(known, left, [parts[i][i].family + parts[i][i].own + noise for i in range(len(known))])
         return self._replace(references=tuple(known), weights=tuple(_weights(parts, known, residuals, noise)))
 
     def taught_by(self, references: Sequence[Reference | None]) -> "Knowledge":
@@ -220,9 +221,7 @@ class Knowledge(NamedTuple):
         offset = sum(fitted[effect][0] for effect in fitted)
         spreads = self._spreads(subject) if self.references else ()
         for weight, reference in zip(self.weights, self.references, strict=True):
-            general, own = _shared(subject, spreads, reference)
-            of_subject = reference.tail if reference.subject.network == subject.network else 1.0
-            offset += weight * (general + own * math.sqrt(of_subject * reference.tail))
+            offset += weight * _with_tail(_shared(subject, spreads, reference), reference)
         evidence = self.evidence(subject)
         table = self.calibration.intervals
         known = edges(table, self._row_of_spread(subject, evidence), subject.lineage)
@@ -292,19 +291,33 @@ class Knowledge(NamedTuple):
         return tuple(float(fitted[kind][1] if kind in fitted else prior[kind]) for kind in EFFECT_KINDS)
 
 
-def _shared(subject: Subject, spreads: Sequence[float], other: Reference) -> tuple[float, float]:
-    """Covariance of two residuals: of effects that both have, general ones and their own.
+class _Shared(NamedTuple):
+    """A covariance of two residuals by whose effects both have: anybody's, their family's, their network's own."""
 
-    A network with a tail has more of what is its family's, so their spreads of one effect may differ.
-    """
-    general = own = 0.0
+    general: float
+    family: float
+    own: float
+
+
+def _shared(subject: Subject, spreads: Sequence[float], other: Reference) -> _Shared:
+    """Of effects that both have; a network with a tail has more of what is its family's, so the spreads may differ."""
+    general = family = own = 0.0
     known = zip(EFFECT_KINDS, subject, other.subject, spreads, other.spreads, strict=True)
     for kind, one, another, spread, other_spread in known:
-        if one == another and kind in OWN_KINDS:
+        if one != another:
+            continue
+        if kind in NETWORK_KINDS:
             own += spread * other_spread
-        elif one == another:
+        elif kind in FAMILY_KINDS:
+            family += spread * other_spread
+        else:
             general += spread * other_spread
-    return general, own
+    return _Shared(general, family, own)
+
+
+def _with_tail(shared: _Shared, reference: Reference) -> float:
+    """What two share where one is the reference: who shares a family or a network shares its tail."""
+    return shared.general + shared.family * reference.family_tail + shared.own * reference.tail
 
 
 def tail_factor(left: float, variance: float) -> float:
@@ -316,27 +329,37 @@ def tail_factor(left: float, variance: float) -> float:
     return max((left / TAIL_FROM) ** 2 / variance, 1.0)
 
 
-def _tails(references: Sequence[Reference], left: Sequence[float], variances: Sequence[float]) -> dict[str, float]:
-    """Network -> :func:`tail_factor` of the mean of its references."""
-    by_network: dict[str, list[tuple[float, float]]] = {}
-    for reference, *value in zip(references, left, variances, strict=True):
-        by_network.setdefault(reference.subject.network, []).append((value[0], value[1]))
-    return {
-        network: tail_factor(sum(left for left, _ in values) / len(values), sum(v for _, v in values) / len(values))
-        for network, values in by_network.items()
-    }
+def _with_tails(references: Sequence[Reference], left: Sequence[float], variances: Sequence[float]) -> list[Reference]:
+    """The references with the :func:`tail_factor` of their network's mean and of their family's, networks alike."""
+    networks = [reference.subject.network for reference in references]
+    families = [family_line(reference.subject.family) for reference in references]
+    off, of_family = _means(networks, left), dict(zip(networks, families, strict=True))
+    variance = _means(networks, variances)
+    family_off = _means(list(of_family.values()), [off[network] for network in of_family])
+    family_variance = _means(list(of_family.values()), [variance[network] for network in of_family])
+    return [
+        reference._replace(
+            tail=tail_factor(off[network], variance[network]),
+            family_tail=tail_factor(family_off[family], family_variance[family]),
+        )
+        for reference, network, family in zip(references, networks, families, strict=True)
+    ]
+
+
+def _means(names: Sequence[str], values: Sequence[float]) -> dict[str, float]:
+    """The mean of the values of each name."""
+    by_name: dict[str, list[float]] = {}
+    for name, value in zip(names, values, strict=True):
+        by_name.setdefault(name, []).append(value)
+    return {name: sum(own) / len(own) for name, own in by_name.items()}
 
 
 def _weights(
-    parts: Sequence[Sequence[tuple[float, float]]],
-    references: Sequence[Reference],
-    residuals: Sequence[float],
-    noise: float,
+    parts: Sequence[Sequence[_Shared]], references: Sequence[Reference], residuals: Sequence[float], noise: float
 ) -> list[float]:
-    """BLUP weights where covariances are ``parts``: the general one, and their own times the roots of the tails."""
-    scales = [math.sqrt(reference.tail) for reference in references]
+    """BLUP weights where covariances are ``parts``, with the references' tails."""
     matrix = [
-        [general + own * scales[i] * scales[j] + noise * (i == j) for j, (general, own) in enumerate(row)]
+        [_with_tail(part, references[i]) + noise * (i == j) for j, part in enumerate(row)]
         for i, row in enumerate(parts)
     ]
     return solve_symmetric(matrix, list(residuals))

@@ -72,6 +72,25 @@ def test_a_reference_says_more_of_its_family_than_of_other_networks() -> None:
     assert mine[0].family != mine[1].family
 
 
+@pytest.mark.parametrize("off", [-0.22, -0.51, -1.2])
+def test_more_of_a_family_that_agree_move_the_next_one_further(off: float) -> None:
+    """One, two, three ConvNeXts are off alike: the fourth, on another GPU, moves more with each."""
+    names = ("convnext_tiny", "convnext_small", "convnext_large")
+    seen = [Reference(subject_of(name, "pytorch", "half", RTX3090, "convnext"), off) for name in names]
+    wanted = subject_of("convnext_base", "pytorch", "half", A100, "convnext")
+    moved = [offset(knowledge().with_references(seen[:count]), wanted) / off for count in (1, 2, 3)]
+    assert 0.3 < moved[0] < moved[1] < moved[2] < 1.0
+
+
+def test_one_odd_member_of_a_family_moves_the_others_by_little() -> None:
+    names = ("resnet18", "resnet34", "resnet50", "resnet152")
+    agreeing = [Reference(subject_of(name, "pytorch", "half", RTX3090, "resnet"), 0.0) for name in names]
+    odd = Reference(subject_of("resnet101", "pytorch", "half", RTX3090, "resnet"), 1.6)
+    known = knowledge().with_references([*agreeing, odd])
+    assert offset(known, subject_of("resnet200", "pytorch", "half", RTX3090, "resnet")) < 0.2
+    assert offset(known, odd.subject) > 1.0
+
+
 def test_measurements_of_an_odd_network_and_of_its_family_go_together() -> None:
     """VGG-11 has a tail in the shipped effects, VGG-16 has none: each alone, both in either order, many of both."""
     odd, plain = (subject_of(name, "pytorch", "half", RTX3090, "vgg") for name in ("vgg11", "vgg16"))
