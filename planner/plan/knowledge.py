@@ -11,7 +11,7 @@ from planner.units import counted
 def knowledge_for(question: Question, experiment: Experiment, world: World) -> tuple[Knowledge, list[str]]:
     """What ships, what the user measured, how recorded forecasts ended, and what the profile of this machine says.
 
-    With it what is to be said of the forecasts. Raises InputError.
+    With it what is to be said of measurements and forecasts. Raises InputError.
     """
     knowledge, local = shipped_knowledge(), world.local
     expected = _expectation(local)
@@ -20,6 +20,8 @@ def knowledge_for(question: Question, experiment: Experiment, world: World) -> t
         from planner.throughput.own_measurements import knowledge_with
 
         knowledge = knowledge_with(question.measured, experiment, expected)
+        told = " and ".join(dict.fromkeys(question.measured))
+        taught.append(f"your own measurement of {told} samples/s moved what is estimated (--measured)")
     if world.ledger is not None:
         from planner.plan.ledger import read_ledger
         from planner.plan.ledger_score import references_of, runs_here
@@ -43,9 +45,9 @@ def doubted(question: Question, experiment: Experiment) -> list[str]:
     """What cannot be right of the user's own measurements, a sentence each. Raises InputError."""
     if not question.measured:
         return []
-    from planner.throughput.own_measurements import above_peak
+    from planner.throughput.own_measurements import doubtful
 
-    return above_peak(question.measured, experiment)
+    return doubtful(question.measured, experiment)
 
 
 def _expectation(local: FoundMachine) -> Expectation | None:

@@ -20,6 +20,10 @@ from planner.units import counted
 FORM = "write GPU[:COUNT]=SAMPLES_PER_S[,PRECISION][,bBATCH], such as 'RTX 3090=812' or 'A100:8=9800,fp32,b128'"
 _MAX_BATCH = 1 << 24
 _MOST_RATE = 1e12
+# A loop may well take five times as long as expected (an old host, a loader); steps a second are farther off than that.
+_FAR_BELOW = 8.0
+# Runs of one loop on one machine differ by a tenth or so.
+_APART = 1.5
 
 
 def knowledge_with(texts: Sequence[str], experiment: Experiment, expected: Expectation | None = None) -> Knowledge:
@@ -32,7 +36,7 @@ def knowledge_with(texts: Sequence[str], experiment: Experiment, expected: Expec
         return knowledge
     known = knowledge if expected is None else expected(experiment)
     references = []
-    for text in texts:
+    for text in dict.fromkeys(texts):  # said twice, it is still one measurement
         measurement = own_measurement(text, experiment)
         reference = reference_of(measurement, known)
         if reference is None:
@@ -75,6 +79,45 @@ def own_measurement(text: str, experiment: Experiment) -> Measurement:
         optimizer=experiment.optimizer,
         method=Method(*(getattr(experiment, field) for field in Method._fields)),
     )
+
+
+def doubtful(texts: Sequence[str], experiment: Experiment) -> list[str]:
+    """A sentence on each measurement that cannot be what it is taken for. Raises InputError."""
+    return [*above_peak(texts, experiment), *far_below(texts, experiment), *contradictions(texts, experiment)]
+
+
+def far_below(texts: Sequence[str], experiment: Experiment) -> list[str]:
+    """A sentence on each measurement that is a small part of what is expected, as steps a second are."""
+    found = []
+    for text in texts:
+        measurement = own_measurement(text, experiment)
+        expected = predict(measurement, shipped_knowledge()).samples_per_s
+        if expected is not None and expected.p50 > _FAR_BELOW * measurement.samples_per_s:
+            unit = f"{measurement.workload.sample_unit}s"
+            found.append(
+                f"the measurement {text!r} is a {expected.p50 / measurement.samples_per_s:,.0f}th of the "
+                f"{expected.p50:,.0f} {unit} a second expected there: it is taken as {unit} a second, which is steps a "
+                "second times the batch"
+            )
+    return found
+
+
+def contradictions(texts: Sequence[str], experiment: Experiment) -> list[str]:
+    """A sentence on measurements of the same run that differ by more than such runs do."""
+    runs: dict[Measurement, list[tuple[float, str]]] = {}
+    for text in texts:
+        measurement = own_measurement(text, experiment)
+        run = measurement._replace(samples_per_s=0.0, machine=measurement.machine._replace(name=""))
+        runs.setdefault(run, []).append((measurement.samples_per_s, text))
+    found = []
+    for measured in runs.values():
+        (least, low), (most, high) = min(measured), max(measured)
+        if most > _APART * least:
+            found.append(
+                f"the measurements {low!r} and {high!r} are of one run and {most / least:.1f} times apart: estimates "
+                "are drawn to what lies between them, so leave out the one that is wrong"
+            )
+    return found
 
 
 def above_peak(texts: Sequence[str], experiment: Experiment) -> list[str]:

@@ -234,6 +234,12 @@ def test_a_plan_says_that_outcomes_moved_it(world: World, path: Path) -> None:
     assert "1 outcome of recorded forecasts moved what is estimated (gpuplanner ledger)" in taught.assumptions
 
 
+def test_a_plan_says_that_measurements_moved_it(world: World) -> None:
+    question = Question(gpus="A100:1", measured=("RTX 3090=812", "A100=1500,fp16", "RTX 3090=812"))
+    said = "your own measurement of RTX 3090=812 and A100=1500,fp16 samples/s moved what is estimated (--measured)"
+    assert said in make_plan(RESNET50, question, world, NOW).assumptions
+
+
 def test_outcomes_of_this_machines_cpu_are_runs_of_its_profile() -> None:
     (run,) = runs_here([entry(3, 2, num_gpus=0.0, is_this_machine=True), entry(800, 400)])
     assert (run.model, run.device, run.batch_size, run.step_time_s) == ("resnet50", "cpu", 64, 32.0)

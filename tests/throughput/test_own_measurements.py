@@ -10,7 +10,13 @@ from planner.errors import InputError
 from planner.experiment.resolve import ExperimentRequest, resolve_experiment
 from planner.hardware.catalog import accelerator
 from planner.hardware.presets import machine_from_spec
-from planner.throughput.own_measurements import above_peak, knowledge_with, own_measurement
+from planner.throughput.own_measurements import (
+    above_peak,
+    contradictions,
+    far_below,
+    knowledge_with,
+    own_measurement,
+)
 from planner.throughput.step import StepModel
 
 RESNET = resolve_experiment(ExperimentRequest("resnet50", epochs=90))._replace(dataset=None)
@@ -80,6 +86,25 @@ def test_more_than_the_gpus_arithmetic_allows_is_doubted() -> None:
     (text,) = above_peak([f"RTX 3090={0.5 * limit}", f"RTX 3090:2={3 * limit}"], GPT2)
     assert text.startswith(f"the measurement 'RTX 3090:2={3 * limit}' is 150% of what the arithmetic of its 2 GPUs")
     assert text.endswith("it is taken as sequences of 1,024 tokens a second, of gpt2 in amp")
+
+
+def test_steps_a_second_are_doubted() -> None:
+    """resnet50 on an RTX 3090 trains at some 850 images/s: 3 are steps of 256 a second, 200 a loop that waits."""
+    assert far_below(["RTX 3090=812", "RTX 3090=200"], RESNET) == []
+    (text,) = far_below(["RTX 3090=3"], RESNET)
+    assert "'RTX 3090=3'" in text
+    assert "images a second, which is steps a second times the batch" in text
+
+
+def test_measurements_of_one_run_that_differ_are_doubted() -> None:
+    assert contradictions(["RTX 3090=812", "RTX 3090=700", "RTX 3090=300,fp32", "RTX 3090:2=1500"], RESNET) == []
+    (text,) = contradictions(["RTX 3090=812", "RTX 4090=1000", "GeForce RTX 3090=100"], RESNET)
+    assert "'GeForce RTX 3090=100' and 'RTX 3090=812'" in text
+    assert "8.1 times" in text
+
+
+def test_a_measurement_said_twice_is_one() -> None:
+    assert _rate("RTX3090", "RTX 3090=600", "RTX 3090=600") == _rate("RTX3090", "RTX 3090=600")
 
 
 def test_frozen_weights_have_no_gradients_to_count() -> None:
