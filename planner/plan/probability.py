@@ -35,13 +35,18 @@ def _p_below_normal(deviations: float) -> float:
 def p_both(
     time_s: Interval, longest_s: float | None, cost_usd: Interval | None, budget_usd: float | None
 ) -> float | None:
-    """P(a run ends in time and within the budget); None where neither is asked for, 0 where its cost is not known.
+    """P(a run ends in time and within the budget); None where neither is asked for, 0 where its cost is not known."""
+    in_time = None if longest_s is None else p_below(time_s, longest_s)
+    if budget_usd is None:
+        return in_time
+    return joint(in_time, 0.0 if cost_usd is None else p_below(cost_usd, budget_usd))
 
-    Time drives cost, so the two limits fail together: the smaller probability is the joint one.
+
+def joint(in_time: float | None, in_budget: float | None) -> float | None:
+    """P(both limits are met) of the two limits' own probabilities; None is a limit that is not given.
+
+    Time drives cost, so the two fail together: the smaller probability is the joint one.
     """
-    probabilities = []
-    if longest_s is not None:
-        probabilities.append(p_below(time_s, longest_s))
-    if budget_usd is not None:
-        probabilities.append(0.0 if cost_usd is None else p_below(cost_usd, budget_usd))
-    return min(probabilities) if probabilities else None
+    if in_time is None or in_budget is None:
+        return in_budget if in_time is None else in_time
+    return min(in_time, in_budget)

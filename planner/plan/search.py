@@ -22,7 +22,7 @@ from planner.plan.cost import (
 )
 from planner.plan.free_tier import calendar_time
 from planner.plan.interrupted import interrupted_time, loss
-from planner.plan.probability import p_both
+from planner.plan.probability import joint, p_below
 from planner.plan.timeline import LONGEST_RUN_S, Timeline, demand_of
 from planner.throughput.estimate import StepEstimate
 from planner.throughput.step import StepModel
@@ -77,7 +77,7 @@ class Setting:
     """A candidate with its step and timeline; remembers the run, which offers of one region share."""
 
     __slots__ = (
-        *("_by_rate", "_by_region", "_fixed_s", "_kept", "_times", "_work_s"),
+        *("_by_rate", "_by_region", "_fixed_s", "_kept", "_kept_by_time", "_times", "_work_s"),
         *("candidate", "step", "timeline"),
     )
 
@@ -90,6 +90,7 @@ class Setting:
         self._by_rate: dict[Interval, Run] = {}
         self._times: dict[Interval, Interval] = {}
         self._kept: dict[str | None, Kept] = {}
+        self._kept_by_time: dict[Interval, Kept] = {}
 
     def run(self, offer: Offer | None) -> Run:
         """The run under the offer: a spot machine's interruptions depend on its region, the others have none."""
@@ -121,11 +122,13 @@ class Setting:
         return cost_interval(bill, kept.seconds, price_age(offer, today).spread, credit_usd)
 
     def kept(self, offer: Offer | None) -> Kept:
-        """How long the machine is kept for the run, which offers of one region share."""
+        """How long the machine is kept for the run: one record for all offers under which it takes as long."""
         region = offer.region if offer is not None and offer.purchase == "spot" else None
         known = self._kept.get(region)
         if known is None:
-            known = self._kept[region] = self._keep(self.time_s(offer))
+            time_s = self.time_s(offer)
+            known = self._kept_by_time.get(time_s) or self._keep(time_s)
+            self._kept[region] = self._kept_by_time[time_s] = known
         return known
 
     def _keep(self, time_s: Interval) -> Kept:
@@ -200,6 +203,56 @@ class Ranking(NamedTuple):
     refusals: list[Refusal]
 
 
+class Chances:
+    """How likely each offer of a setting is to meet the limits; offers of one time, and of one price, share theirs.
+
+    Lists ask for many offers at one price: a provider's regions mostly cost the same.
+    """
+
+    __slots__ = ("_budget_usd", "_by_time", "_longest_s", "_setting", "_shared", "_today")
+
+    def __init__(self, setting: Setting, limits: Limits, now: datetime) -> None:
+        self._setting = setting
+        self._longest_s = (limits.deadline - now).total_seconds() if limits.deadline is not None else None
+        self._budget_usd = limits.budget_usd
+        self._today = now.date()
+        self._shared: dict[str | None, _Shared] = {}
+        self._by_time: dict[Interval, _Shared] = {}
+
+    def of(self, offer: Offer | None) -> float | None:
+        """P(both limits are met) under the offer; see :func:`p_both`."""
+        region = offer.region if offer is not None and offer.purchase == "spot" else None
+        shared = self._shared.get(region)
+        if shared is None:
+            time_s = self._setting.kept(offer).time_s
+            shared = self._by_time.get(time_s) or _Shared(self._p_in_time(time_s), {})
+            self._shared[region] = self._by_time[time_s] = shared
+        in_time, by_price = shared
+        if self._budget_usd is None:
+            return in_time
+        # All that a cost depends on, once the time is known.
+        price = None if offer is None else (offer.usd_per_hour, offer.purchase, offer.price_as_of)
+        known = by_price.get(price)
+        if known is None:
+            known = by_price[price] = joint(in_time, self._p_in_budget(offer, self._budget_usd))
+        return known
+
+    def _p_in_time(self, time_s: Interval) -> float | None:
+        return None if self._longest_s is None else p_below(time_s, self._longest_s)
+
+    def _p_in_budget(self, offer: Offer | None, budget_usd: float) -> float:
+        if offer is None and self._setting.candidate.usd_per_hour(None) is None:
+            return 0.0
+        return p_below(self._setting.cost_usd(offer, self._today), budget_usd)
+
+
+class _Shared(NamedTuple):
+    """What offers under which a run takes as long share: P(in time), and by price P(both limits are met)."""
+
+    in_time: float | None
+    by_price: dict[tuple[float, str, str] | None, float | None]
+
+
 def rank(
     experiment: Experiment, model: StepModel, candidates: Iterable[Candidate], limits: Limits, now: datetime
 ) -> Ranking:
@@ -233,9 +286,8 @@ def _too_small(step: StepEstimate) -> str:
 def _add_offers(setting: Setting, limits: Limits, now: datetime, rows: list[Row], refusals: list[Refusal]) -> None:
     """A row or a refusal for each of the offers. What is done here is done thousands of times."""
     candidate = setting.candidate
-    num_nodes, limited = candidate.machine.num_nodes, limits.given
-    longest_s = (limits.deadline - now).total_seconds() if limits.deadline is not None else None
-    today = now.date()
+    num_nodes = candidate.machine.num_nodes
+    chances = Chances(setting, limits, now) if limits.given else None
     credit_usd, credit_value = candidate.tariff.credit_usd, candidate.tariff.credit_value
     unpriced = candidate.usd_per_hour(None) is None
     undisturbed: Run | None = None
@@ -250,7 +302,7 @@ def _add_offers(setting: Setting, limits: Limits, now: datetime, rows: list[Row]
             continue
         if offer is not None:
             total += math.floor(offer.usd_per_hour * num_nodes * billed_hours * 100 + 0.5)  # cents() without a call
-        p_meets = _p_meets(setting, offer, longest_s, limits.budget_usd, today) if limited else None
+        p_meets = None if chances is None else chances.of(offer)
         if credit_usd:
             paid = after_credit(total, credit_usd)
             weighed_usd = (paid + (total - paid) * credit_value) / 100
@@ -258,14 +310,6 @@ def _add_offers(setting: Setting, limits: Limits, now: datetime, rows: list[Row]
             continue
         cost_usd = math.inf if unpriced and offer is None else total / 100
         rows.append(new(Row, (setting, offer, p50_s, cost_usd, p_meets, cost_usd, 0.0)))
-
-
-def _p_meets(
-    setting: Setting, offer: Offer | None, longest_s: float | None, budget_usd: float | None, today: date
-) -> float | None:
-    priced = budget_usd is not None and (offer is not None or setting.candidate.usd_per_hour(None) is not None)
-    cost_usd = setting.cost_usd(offer, today) if priced else None
-    return p_both(setting.kept(offer).time_s, longest_s, cost_usd, budget_usd)
 
 
 def _order(limits: Limits) -> Callable[[Row], float | tuple[float, ...]]:

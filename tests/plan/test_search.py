@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -18,9 +19,14 @@ NOW = datetime(2026, 11, 30, tzinfo=UTC)
 SELDOM = Interval(0.0, 0.001, 0.002)
 
 
-def ranked(*offers: Offer, limits: Limits | None = None, credit_usd: float = 0.0) -> Ranking:
+def ranked(
+    *offers: Offer,
+    limits: Limits | None = None,
+    credit_usd: float = 0.0,
+    rate: Callable[[Offer], Interval] = lambda offer: SELDOM,
+) -> Ranking:
     """The ranking of one rented A100 with these offers, and half a dollar for a dollar of credit."""
-    tariff = Tariff((), interruption_rate=lambda offer: SELDOM, credit_usd=credit_usd, credit_value=0.5)
+    tariff = Tariff((), interruption_rate=rate, credit_usd=credit_usd, credit_value=0.5)
     candidate = Candidate("a100", "cloud", machine(A100), tariff, offers, provider="aws", instance_type="a100")
     question = experiment()
     return rank(question, StepModel(question), [candidate], limits or Limits(sort="cost"), NOW)
@@ -66,3 +72,30 @@ def test_the_front_is_what_nothing_beats_in_both() -> None:
     assert pareto_front([rows[0], quick_and_dear]) == {0, 1}
     slow_and_dear = rows[1]._replace(time_s=rows[0].time_s * 2)
     assert pareto_front([slow_and_dear, rows[0], quick_and_dear]) == {1, 2}
+
+
+@pytest.mark.parametrize("rate", [SELDOM, Interval(0.0, 0.0, 0.0)])
+@pytest.mark.parametrize("given", [("budget",), ("deadline",), ("budget", "deadline")])
+def test_what_offers_share_does_not_mix_up_their_chances(given: tuple[str, ...], rate: Interval) -> None:
+    """Same time, same price, another purchase, day or region: each row's chance is that of its offer alone."""
+    offers = tuple(
+        priced(OFFER._replace(region=region, purchase=purchase, price_as_of=day), usd)
+        for region, usd in (("us-east-1", "10"), ("us-west-2", "10"), ("eu-west-1", "10.50"))
+        for purchase in ("on_demand", "spot")
+        for day in ("2026-11-29", "2026-10-01")
+    )
+
+    def rated(offer: Offer) -> Interval:
+        return rate if offer.region != "us-west-2" else rate.scaled(50.0)
+
+    (alone,) = ranked(offers[0]).rows
+    limits = Limits(
+        deadline=NOW + timedelta(seconds=alone.time_s) if "deadline" in given else None,
+        budget_usd=alone.cost_usd * 1.02 if "budget" in given else None,
+    )
+    rows = ranked(*offers, limits=limits, rate=rated).rows
+    assert len(rows) == len(offers)
+    for row in rows:
+        assert row.offer is not None
+        assert [row.p_meets] == [one.p_meets for one in ranked(row.offer, limits=limits, rate=rated).rows]
+    assert len({row.p_meets for row in rows}) > 1 or (given, rate.p50) == (("deadline",), 0.0)
