@@ -11,7 +11,7 @@ from typing import NamedTuple
 from planner.errors import InputError, UnknownNameError
 from planner.experiment.experiment import Experiment
 from planner.throughput.estimate import Evidence, StepEstimate
-from planner.throughput.evidence import Knowledge, Reference, shipped_knowledge, subject_of
+from planner.throughput.evidence import Knowledge, Reference, run_of, shipped_knowledge, subject_of
 from planner.throughput.measurement import Measurement, read_accelerator, read_measurement
 from planner.throughput.precision import resolve_precision
 from planner.throughput.row_rate import RATE_COLUMNS, MeasuredRow
@@ -181,7 +181,10 @@ def reference_of(measurement: Measurement, knowledge: Knowledge, *, on_this_mach
     model = StepModel(experiment_of(measurement), knowledge, framework=measurement.software.framework)
     workload, accelerator = measurement.workload, measurement.machine.accelerator
     subject = subject_of(workload.name, model.lineage, precision.width, accelerator, workload.family)
-    return Reference(subject, math.log(measurement.samples_per_s / estimate.samples_per_s.p50), on_this_machine)
+    residual = math.log(measurement.samples_per_s / estimate.samples_per_s.p50)
+    # A profile's own rows are held against rates that were measured with them: nothing of a run is left to come again.
+    run = "" if on_this_machine else run_of(estimate.batch_size_per_gpu, measurement.machine.devices)
+    return Reference(subject, residual, on_this_machine, run)
 
 
 def _references(rows: Sequence[MeasuredRow], knowledge: Knowledge, anchor: str) -> list[Reference]:

@@ -76,6 +76,10 @@ class Subject(NamedTuple):
     def lineage(self) -> str:
         return self.software.partition("|")[0]
 
+    @property
+    def framework(self) -> str:
+        return self.lineage.partition("-")[0]
+
 
 def subject_of(workload: str, lineage: str, width: str, accelerator: Accelerator, family: str = "") -> Subject:
     """A workload is a network in a software lineage ('tensorflow-compiled'); ``width`` is half, tf32 or fp32."""
@@ -98,6 +102,11 @@ def subject_of(workload: str, lineage: str, width: str, accelerator: Accelerator
     )
 
 
+def run_of(batch_size_per_gpu: float, devices: int) -> str:
+    """What one run of a subject is told from others by."""
+    return f"{batch_size_per_gpu:g} on {devices}"
+
+
 def architecture_name(accelerator: Accelerator) -> str:
     """Vendor and architecture: 'NVIDIA Turing', 'AMD CDNA 3'."""
     return f"{accelerator.vendor} {accelerator.architecture}"
@@ -106,14 +115,16 @@ def architecture_name(accelerator: Accelerator) -> str:
 class Reference(NamedTuple):
     """A measurement to learn from: ``log_residual`` = ln(predicted / measured time) with shipped knowledge alone.
 
-    ``tail`` and ``family_tail`` are by how much the variances of what is its network's and its family's are larger than
-    usual, ``spreads`` the standard deviations that shipped measurements leave of each effect: they follow from what it
-    is known beside.
+    ``run`` names the batch and the devices where they are known: what such a run was off by, it is again, where another
+    batch is not. ``tail`` and ``family_tail`` are by how much the variances of what is its network's and its family's
+    are larger than usual, ``spreads`` the standard deviations that shipped measurements leave of each effect: they
+    follow from what it is known beside.
     """
 
     subject: Subject
     log_residual: float
     on_this_machine: bool = False
+    run: str = ""
     tail: float = 1.0
     family_tail: float = 1.0
     spreads: tuple[float, ...] = ()
@@ -129,6 +140,14 @@ class Correction(NamedTuple):
 
     def interval(self, p50: float) -> Interval:
         return Interval(p50 * math.exp(self.low), p50, p50 * math.exp(self.high))
+
+
+class _Shared(NamedTuple):
+    """A covariance of two residuals by whose effects both have: anybody's, their family's, their network's own."""
+
+    general: float
+    family: float
+    own: float
 
 
 class Here(NamedTuple):
@@ -176,7 +195,7 @@ class Knowledge(NamedTuple):
             for reference in (*self.references, *references)
         ]
         noise = float(self.calibration.offsets["noise_sd"]) ** 2
-        parts = [[_shared(a.subject, a.spreads, b) for b in known] for a in known]
+        parts = [[self._shared(a.subject, a.spreads, b, a.run if a is not b else "") for b in known] for a in known]
         residuals = [reference.log_residual for reference in known]
         several = len({reference.subject.network for reference in known}) >= _FEWEST_NETWORKS
         for _ in range(TAIL_STEPS if several else 0):
@@ -215,13 +234,13 @@ class Knowledge(NamedTuple):
             reference.subject.architecture == subject.architecture for reference in self.references
         )
 
-    def correction(self, subject: Subject, flags: Sequence[str] = ()) -> Correction:
-        """The offset and the interval for ``subject``; flags that say what is not known widen it."""
+    def correction(self, subject: Subject, flags: Sequence[str] = (), run: str = "") -> Correction:
+        """The offset and the interval for ``subject`` in a ``run``; flags that say what is not known widen it."""
         fitted = self._fitted(subject)
         offset = sum(fitted[effect][0] for effect in fitted)
         spreads = self._spreads(subject) if self.references else ()
         for weight, reference in zip(self.weights, self.references, strict=True):
-            offset += weight * _with_tail(_shared(subject, spreads, reference), reference)
+            offset += weight * _with_tail(self._shared(subject, spreads, reference, run), reference)
         evidence = self.evidence(subject)
         table = self.calibration.intervals
         known = edges(table, self._row_of_spread(subject, evidence), subject.lineage)
@@ -290,29 +309,29 @@ class Knowledge(NamedTuple):
         fitted, prior = self._fitted(subject), self.calibration.offsets["prior_sd"]
         return tuple(float(fitted[kind][1] if kind in fitted else prior[kind]) for kind in EFFECT_KINDS)
 
+    def _shared(self, subject: Subject, spreads: Sequence[float], other: Reference, run: str) -> _Shared:
+        """Of effects that both have, of the user's own loop, and of the run itself where it is the same.
 
-class _Shared(NamedTuple):
-    """A covariance of two residuals by whose effects both have: anybody's, their family's, their network's own."""
-
-    general: float
-    family: float
-    own: float
-
-
-def _shared(subject: Subject, spreads: Sequence[float], other: Reference) -> _Shared:
-    """Of effects that both have; a network with a tail has more of what is its family's, so the spreads may differ."""
-    general = family = own = 0.0
-    known = zip(EFFECT_KINDS, subject, other.subject, spreads, other.spreads, strict=True)
-    for kind, one, another, spread, other_spread in known:
-        if one != another:
-            continue
-        if kind in NETWORK_KINDS:
-            own += spread * other_spread
-        elif kind in FAMILY_KINDS:
-            family += spread * other_spread
-        else:
-            general += spread * other_spread
-    return _Shared(general, family, own)
+        A network with a tail has more of what is its family's, so the spreads may differ. What ran on the profiled
+        machine is held against rates of that loop already.
+        """
+        offsets = self.calibration.offsets
+        of_loop = not other.on_this_machine and subject.framework == other.subject.framework
+        general = float(offsets["loop_sd"]) ** 2 if of_loop else 0.0
+        if run and run == other.run and subject.workload_accelerator == other.subject.workload_accelerator:
+            general += float(offsets["noise_sd"]) ** 2 - float(offsets["repeat_sd"]) ** 2
+        family = own = 0.0
+        known = zip(EFFECT_KINDS, subject, other.subject, spreads, other.spreads, strict=True)
+        for kind, one, another, spread, other_spread in known:
+            if one != another:
+                continue
+            if kind in NETWORK_KINDS:
+                own += spread * other_spread
+            elif kind in FAMILY_KINDS:
+                family += spread * other_spread
+            else:
+                general += spread * other_spread
+        return _Shared(general, family, own)
 
 
 def _with_tail(shared: _Shared, reference: Reference) -> float:

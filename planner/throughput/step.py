@@ -14,7 +14,7 @@ from planner.throughput.batch import BatchPlan, check_batch_request, fit_by_accu
 from planner.throughput.collectives import NO_COMMUNICATION, Communication, communicate, exchange, model_parallel
 from planner.throughput.device import DeviceRates, device_rates, share_of_device, with_slower_products
 from planner.throughput.estimate import Scope, StepEstimate, StepParts
-from planner.throughput.evidence import Correction, Knowledge, Subject, shipped_knowledge, subject_of
+from planner.throughput.evidence import Correction, Knowledge, Subject, run_of, shipped_knowledge, subject_of
 from planner.throughput.input_pipeline import InputRate, input_rate
 from planner.throughput.kernels import ClassTime, StepWork, prepare, time_by_class, training_flops
 from planner.throughput.lineage import MODEL_PARALLEL, ONE_PROCESS, level_constants, lineage_of, variant_of
@@ -104,7 +104,7 @@ class StepModel:
         self._device_times: dict[tuple[DevicePrecision, DeviceRates, BatchPlan, Split], DeviceTime] = {}
         self._links: dict[tuple[object, ...], Communication] = {}
         self._plans: dict[tuple[bool, bool, int, float | None], BatchPlan] = {}
-        self._corrections: dict[tuple[str, str, tuple[str, ...]], Correction] = {}
+        self._corrections: dict[tuple[str, str, tuple[str, ...], str], Correction] = {}
         self._known_architectures: dict[tuple[str, str], bool] = {}
 
     def on(self, machine: Machine) -> "StepModel":
@@ -270,7 +270,7 @@ class StepModel:
         loading = input_rate(self.experiment, machine, self.calibration, self.knowledge.host)
         flags = self._flags(fitting, time, link, loading)
         doubts = self._doubts(machine, flags)
-        correction = self._correction(machine.accelerator, precision, doubts)
+        correction = self._correction_of(fitting, doubts)
         parts = parts_of(time, link, loading, plan, math.exp(-correction.log_offset))
         bound = bound_by(parts, time, loading, offloaded=self._offloads)
         peak_flops_per_s = precision.peak_flops_per_s * fitting.share * machine.devices
@@ -336,7 +336,7 @@ class StepModel:
         if "network_unknown" not in doubts:
             return step_time
         # It may as well be a fast one, which computing hides.
-        known = self._correction(fitting.machine.accelerator, fitting.precision, _without(doubts, "network_unknown"))
+        known = self._correction_of(fitting, _without(doubts, "network_unknown"))
         unhindered_s = known.interval(parts.total_s - parts.communication_s).p10
         return step_time._replace(p10=min(step_time.p10, unhindered_s))
 
@@ -372,11 +372,15 @@ class StepModel:
         copies = Communication(moved.exposed_s, moved.exposed_s, moved.flags)
         return time._replace(optimizer_s=moved.update_s), link.plus(copies)
 
-    def _correction(self, accelerator: Accelerator, precision: DevicePrecision, flags: tuple[str, ...]) -> Correction:
+    def _correction_of(self, fitting: Fitting, flags: tuple[str, ...]) -> Correction:
+        """What is known of the run, with what the flags doubt."""
+        machine, precision = fitting.machine, fitting.precision
+        run = run_of(fitting.plan.batch_size_per_gpu, machine.devices) if self.knowledge.references else ""
         # CPUs of one family differ in cores, and so in rates, but share their key and with it what was measured.
-        key = (accelerator.key, precision.width, flags)
+        key = (machine.accelerator.key, precision.width, flags, run)
         if key not in self._corrections:
-            self._corrections[key] = self.knowledge.correction(self._subject(accelerator, precision), flags)
+            subject = self._subject(machine.accelerator, precision)
+            self._corrections[key] = self.knowledge.correction(subject, flags, run)
         return self._corrections[key]
 
     def _knows_architecture(self, accelerator: Accelerator, precision: DevicePrecision) -> bool:
