@@ -85,6 +85,8 @@ def read_rows(path: Path) -> tuple[list[str], list[dict[str, str]]]:
     missing = [name for name in ("model", "gpu") if name not in columns]
     if missing:
         raise InputError(f"{path} has no column {' and no column '.join(missing)}; see gpuplanner backtest --help")
+    if not rows:
+        raise InputError(f"{path} has a header and no rows: there is nothing to predict")
     return columns, rows
 
 
@@ -133,7 +135,8 @@ def _write_csv(columns: list[str], report: BacktestReport) -> None:
 def _lines(report: BacktestReport, output: str) -> list[str]:
     cells = [_cells("all rows", report.total)]
     for kind, members in report.groups.items():
-        largest = sorted(members.items(), key=lambda item: -item[1].n)[:_MOST_GROUPS]
+        predicted = [(name, score) for name, score in members.items() if score.n_predicted]
+        largest = sorted(predicted, key=lambda item: -item[1].n)[:_MOST_GROUPS]
         cells += [_cells(f"{kind} {name}", score) for name, score in largest]
     as_markdown = output == "markdown"
     table = markdown(_COLUMNS, cells) if as_markdown else render(_COLUMNS, cells, ("bold",), color=use_color())

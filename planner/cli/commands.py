@@ -1,7 +1,8 @@
 """The commands by name. Only the one that is asked for is imported."""
 
 import argparse
-from typing import NamedTuple, NoReturn, Protocol, cast
+import sys
+from typing import Any, NamedTuple, NoReturn, Protocol, cast
 
 from planner import __version__
 from planner.errors import InputError, near_misses
@@ -81,6 +82,11 @@ class Parser(argparse.ArgumentParser):
         if not message.partition(":")[0].isupper():
             message = f"{message[0].lower()}{message[1:]}"
         raise InputError(f"{message} (see {program} --help)")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """argparse says nothing of a write that fails; here it fails as any command's does."""
+        if message:
+            (file or sys.stderr).write(message)
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> object:
         """A value's own complaint, with the flag it was given to."""

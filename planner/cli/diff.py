@@ -41,6 +41,8 @@ examples:
   gpuplanner diff old.json new.json
   gpuplanner diff old.json                (the same question asked again today)
 """
+_HANDED_OFF = (".yaml", ".yml", ".sh", ".sbatch", ".slurm")
+"""How the files end that ``export`` writes to start a run."""
 _COLUMNS = (
     Column("way to run", width=46, least=20),
     Column("rank", "right"),
@@ -80,11 +82,21 @@ def _read(name: str) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror or error}") from error
     except ValueError as error:
+        _refuse_a_job(name)
         raise InputError(f"{name} is not JSON: {error}") from error
     try:
         return checked(record)
     except InputError as error:
         raise InputError(f"{name} is no plan: {error}") from error
+
+
+def _refuse_a_job(name: str) -> None:
+    """Raise InputError for a file that starts a run: its plan is in the lock that was written beside it."""
+    if Path(name).suffix.lower() in _HANDED_OFF:
+        raise InputError(
+            f"{name} is no plan: a file that starts a run has none in it; name the lock that export --lock LOCK.json "
+            "wrote with it"
+        )
 
 
 def _finite(text: str) -> float:

@@ -24,13 +24,14 @@ from planner.cli.table import Column, markdown, paragraph, render, styled, termi
 from planner.errors import InputError, NothingFitsError
 from planner.experiment.experiment import Experiment
 from planner.experiment.resolve import describe, resolve_experiment
-from planner.plan.cautions import cautions
+from planner.plan.cautions import cautions_on
 from planner.plan.explain import Explanation, explain
 from planner.plan.lever_runs import Runs, runs_of
 from planner.plan.operation_kinds import by_kind
 from planner.plan.pick import Choice, pick
 from planner.plan.planning import answer
-from planner.plan.rows import ranked_estimate
+from planner.plan.rows import ranked_estimate, refused_estimate
+from planner.plan.search import Refusal
 from planner.plan.sentence import credit_words, machine_words
 from planner.plan.whole_run import WholeRun
 from planner.plan.words import at_most_words, place_of_offer, purchase_words
@@ -72,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     machine = choice.candidate.machine
     explanation = explain(experiment, machine, world.local.machine, ranked.competition.knowledge)
     runs = runs_of(experiment, choice, explanation, ranked.competition, now)
-    warnings = [*ranked.competition.warnings, *_cautions(experiment, choice, now)]
+    warnings = [*ranked.competition.warnings, *_cautions(experiment, choice, explanation, now)]
     if arguments.output == "json":
         json.dump(_record(experiment, choice, explanation, runs, warnings), sys.stdout, indent=1, allow_nan=False)
         sys.stdout.write("\n")
@@ -82,11 +83,15 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if explanation.step.fits else NothingFitsError.exit_code
 
 
-def _cautions(experiment: Experiment, choice: Choice, now: datetime) -> Iterable[str]:
-    """What most often makes a run on the machine other than estimated."""
-    if choice.row is None or choice.rank is None:
+def _cautions(experiment: Experiment, choice: Choice, explanation: Explanation, now: datetime) -> Iterable[str]:
+    """What most often makes a run on the machine other than estimated, whether it is ranked or not."""
+    step = explanation.step
+    if choice.row is not None and choice.rank is not None:
+        return cautions_on(experiment, [ranked_estimate(choice.row, choice.rank, on_front=False, now=now)])
+    if not step.fits:
         return ()
-    return cautions(experiment, [ranked_estimate(choice.row, choice.rank, on_front=False, now=now)], choice.rank)
+    unranked = Refusal(choice.candidate, choice.offer, step, choice.candidate.blocked)
+    return cautions_on(experiment, [refused_estimate(unranked, now)])
 
 
 def _record(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import gc
 import io
 import os
@@ -64,7 +65,7 @@ def _dispatch(argv: Sequence[str]) -> int:
     if not argv:
         parser.print_help()
         return 0
-    arguments = parser.parse_args(argv)
+    arguments = _parsed(parser, argv)
     if name == "profile" and "--" in argv and argv.index("--") == len(argv) - 1:  # argparse keeps no trace of it
         raise InputError("no command follows --: gpuplanner profile -- python train.py")
     if name is None:
@@ -73,6 +74,15 @@ def _dispatch(argv: Sequence[str]) -> int:
     from planner.cli.amounts import in_dollars  # what --help does without
 
     return COMMANDS[name].load().run(in_dollars(arguments))
+
+
+def _parsed(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Namespace:
+    """argparse ends the process after --help and --version: what they wrote must be out before that."""
+    try:
+        return parser.parse_args(argv)
+    except SystemExit:
+        sys.stdout.flush()
+        raise
 
 
 def _check_the_clock() -> None:

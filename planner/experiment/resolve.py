@@ -201,6 +201,7 @@ def _work(request: ExperimentRequest, workload: Workload, assumptions: list[str]
     epochs = _epochs(request, data, workload.family, assumptions)
     if request.resume_epoch >= epochs:
         raise InputError(f"--resume-epoch {request.resume_epoch:g} leaves nothing to train of {epochs:g} epochs")
+    _check_a_sample_is_seen(per_epoch, epochs)
     return _Work(data, per_epoch, epochs, per_epoch * (epochs - request.resume_epoch))
 
 
@@ -235,6 +236,15 @@ def _batch_of_a_step(request: ExperimentRequest, workload: Workload, assumptions
     batch = (request.batch_size_per_gpu or workload.recipe_batch_size_per_gpu) * (request.grad_accum_steps or 1)
     assumptions.append(f"a step of --steps is {batch:,} samples, one GPU's batch (fix it with --global-batch-size)")
     return batch
+
+
+def _check_a_sample_is_seen(per_epoch: float, epochs: float) -> None:
+    """Raise InputError for a run of less than one sample: epochs count passes over the whole data set."""
+    if per_epoch * epochs < 1:
+        raise InputError(
+            f"--epochs {epochs:g} of {per_epoch:,.15g} samples is less than one sample: "
+            "1 is all of them once; --steps counts optimizer steps"
+        )
 
 
 def _epochs(request: ExperimentRequest, data: Dataset | None, family: str, assumptions: list[str]) -> float:

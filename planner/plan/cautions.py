@@ -28,6 +28,11 @@ _EARLY_APPLE = ("M1-", "M2-")
 def cautions(experiment: Experiment, estimates: Iterable[Estimate], recommended: int | None) -> Iterator[str]:
     """Sentences on the recommended row and this machine's."""
     likely = [row for row in estimates if row.is_this_machine or (row.rank is not None and row.rank == recommended)]
+    yield from cautions_on(experiment, likely)
+
+
+def cautions_on(experiment: Experiment, likely: Sequence[Estimate]) -> Iterator[str]:
+    """Sentences on these rows, ranked or not."""
     for flag, sentence in (
         ("memory_tight", _tight),
         ("host_bound", _host_bound),

@@ -80,6 +80,9 @@ def test_the_table_names_groups_and_reasons(run: Run, measured: Path) -> None:
         out = run("backtest", str(measured), "-o", output).out
         for word in ("all rows", "gpu ", "not predicted: 2 rows", "Abacus 3000"):
             assert word in out
+        table = out.partition("not predicted")[0]
+        for unpredicted in ("Abacus", "no-such-net", "evidence none"):
+            assert unpredicted not in table
 
 
 def test_an_anchor_is_used_and_not_predicted(run: Run, measured: Path) -> None:
@@ -95,6 +98,7 @@ def test_an_anchor_is_used_and_not_predicted(run: Run, measured: Path) -> None:
         (b"\xff\xfe\x00\x01", "no readable CSV"),
         (b"\x1f\x8b\x08broken", "cannot read"),
         (b"gpu,batch\nT4,1\n", "no column model"),
+        (b"model,gpu,samples_per_s\n", "has a header and no rows"),
         (b"", "no column model and no column gpu"),
     ],
 )

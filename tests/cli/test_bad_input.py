@@ -53,6 +53,7 @@ CASES = [
     (("stray",), "no place for 'stray'"),
     # numbers
     (("estimate", "-m", "resnet50", "-e", "0"), "--epochs must be greater than 0"),
+    (("estimate", "-m", "resnet50", "-e", "1e-9"), "--epochs 1e-09 of 1,281,167 samples is less than one sample"),
     (("estimate", "-m", "resnet50", "-e", "-5"), "--epochs must be greater than 0"),
     (("estimate", "-m", "resnet50", "-e", "nan"), "finite"),
     (("estimate", "-m", "resnet50", "-e", "inf"), "finite"),
@@ -173,13 +174,33 @@ def test_closed_standard_output() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_behind_standard_output() -> None:
+@pytest.mark.parametrize(
+    "arguments", ["estimate -m resnet50 -e 1", "", "--help", "estimate --help", "--version", "models"]
+)
+def test_a_full_disk_behind_standard_output(arguments: str) -> None:
     code = "import sys; from planner.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    line = f"exec {sys.executable} -c '{code}' estimate -m resnet50 -e 1 >/dev/full"
+    line = f"exec {sys.executable} -c '{code}' {arguments} >/dev/full"
     result = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode == 1
     assert "No space left" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_a_job_file_in_the_place_of_a_plan(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "sky.yaml"
+    path.write_text("resources:\n  accelerators: A100:8\n", encoding="utf-8")
+    result = run("diff", str(path))
+    assert result.code == 2
+    assert "name the lock that export --lock LOCK.json wrote" in result.err
+    assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", ["--help", "estimate --help", "--version"])
+def test_help_whose_reader_has_gone_is_quiet(arguments: str) -> None:
+    code = "import sys, time; time.sleep(0.3); from planner.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    line = f"{{ {sys.executable} -c '{code}' {arguments}; echo $? >&2; }} | true"
+    result = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, timeout=60, check=False)
+    assert result.stderr == "0\n"
 
 
 @pytest.mark.parametrize(

@@ -331,3 +331,10 @@ def test_a_split_model_says_what_it_waits_for_and_counts_one_device(run: Run) ->
     said = run(*asked, *split).out
     assert "1 a device x 16 passes x 1 x 8 devices" in said
     assert "2 pipeline stages wait 6%" in said
+
+
+def test_an_unranked_machine_is_warned_of_as_a_ranked_one(run: Run) -> None:
+    """Nothing was measured on Kepler; much was on Turing."""
+    said = "nothing was measured on the architecture of"
+    assert any(said in text for text in _record(run, "--on", "K80")["warnings"])
+    assert not any(said in text for text in _record(run, "--on", "RTX 2080 Ti")["warnings"])
