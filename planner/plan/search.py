@@ -324,10 +324,8 @@ def _order(limits: Limits) -> Callable[[Row], float | tuple[float, ...]]:
 
 
 def _nearest_first(row: Row, limits: Limits) -> tuple[float, ...]:
-    """Rows that meet the limits by cost; then the misses, the likeliest to meet them first."""
-    if meets(row, limits):
-        return (0.0, 0.0, row.weighed_usd, row.time_s)
-    return (1.0, -(row.p_meets or 0.0), row.weighed_usd, row.time_s)
+    """Rows that meet the limits by cost, since surer than asked for is no better; then misses, the likeliest first."""
+    return (-min(row.p_meets or 0.0, limits.confidence), row.weighed_usd, row.time_s)
 
 
 def meets(row: Row, limits: Limits) -> bool:
