@@ -112,10 +112,10 @@ def flags_of(
 
 
 def not_above_peak(step_time: Interval, arithmetic_s: float) -> Interval:
-    """No P10 is shorter than the step's arithmetic at the device's peak, unless the P50 already is (Winograd)."""
-    if step_time.p10 >= arithmetic_s or step_time.p50 <= arithmetic_s:
+    """No step is shorter than its arithmetic at the device's peak, whatever was measured."""
+    if step_time.p10 >= arithmetic_s:
         return step_time
-    return step_time._replace(p10=arithmetic_s)
+    return Interval(*(max(quantile, arithmetic_s) for quantile in step_time))
 
 
 def refused_for_memory(

@@ -107,6 +107,18 @@ def test_a_measurement_said_twice_is_one() -> None:
     assert _rate("RTX3090", "RTX 3090=600", "RTX 3090=600") == _rate("RTX3090", "RTX 3090=600")
 
 
+def test_no_estimate_is_quicker_than_its_arithmetic_but_by_transforms() -> None:
+    """V100: 125 TFLOP/s of matrix engines bound every quantile; fp32 convolutions multiply less than is counted."""
+    step = StepModel(RESNET, knowledge_with(["V100-SXM2-16GB=99999"], RESNET)).estimate(machine_from_spec("x", "V100"))
+    assert step.mfu == pytest.approx(1.0)
+    assert step.samples_per_s is not None
+    assert step.samples_per_s.p90 == pytest.approx(step.samples_per_s.p50)
+    plain = RESNET._replace(precision="fp32")
+    single = StepModel(plain, knowledge_with(["V100-SXM2-16GB=1600"], plain)).estimate(machine_from_spec("x", "V100"))
+    assert single.mfu is not None
+    assert single.mfu > 1.2
+
+
 def test_frozen_weights_have_no_gradients_to_count() -> None:
     limit = accelerator("RTX3090").bf16_flops_per_s / GPT2.workload.training_flops_per_sample  # type: ignore[operator]
     assert above_peak([f"RTX 3090={1.1 * limit}"], GPT2._replace(lora_rank=16)) == []

@@ -373,14 +373,16 @@ def test_one_model_estimates_devices_with_and_without_tf32_each_by_its_own_units
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_no_interval_holds_what_no_device_can_do(compiled: bool) -> None:
-    """The P10 of a step is not below its arithmetic at the device's peak; P100s came to 102 % of it."""
+    """No step is below its arithmetic at the device's peak, but fp32 convolutions that multiply less than is counted."""
     model = StepModel(resolve_experiment(ExperimentRequest("resnet50", epochs=1, compiled=compiled)))
     above = []
     for key in accelerators():
-        found = model.estimate(machine(accelerator(key)))
-        if found.samples_per_s is not None and found.mfu is not None:
+        found, precision = model.estimate(machine(accelerator(key))), resolve_precision("amp", accelerator(key))
+        if found.samples_per_s is None or found.mfu is None or precision is None:
+            continue
+        if not precision.winograd:
             quickest = found.mfu * found.samples_per_s.p90 / found.samples_per_s.p50
-            above += [(key, quickest)] if found.mfu < 1 < quickest - 1e-9 else []
+            above += [(key, quickest)] if quickest > 1.0 + 1e-9 else []
     assert above == []
 
 
