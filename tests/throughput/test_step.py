@@ -373,7 +373,7 @@ def test_one_model_estimates_devices_with_and_without_tf32_each_by_its_own_units
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_no_interval_holds_what_no_device_can_do(compiled: bool) -> None:
-    """No step is below its arithmetic at the device's peak, but fp32 convolutions that multiply less than is counted."""
+    """No step is below its arithmetic at the device's peak, but where convolutions multiply less than is counted."""
     model = StepModel(resolve_experiment(ExperimentRequest("resnet50", epochs=1, compiled=compiled)))
     above = []
     for key in accelerators():
