@@ -4,6 +4,7 @@ A row is a mapping of column to text (docs/json.md, ``backtest``). What cannot b
 reason, which the backtest lists.
 """
 
+import math
 from functools import cache
 from typing import NamedTuple, get_args
 
@@ -180,11 +181,16 @@ def _usual_network(accelerator: Accelerator) -> Network | None:
 
 
 def _count(row: MeasuredRow, column: str, default: int) -> int:
+    number = _number(row, column, default)
+    if not number.is_integer():
+        raise InputError(f"{column} {row[column]!r} is not a whole number")
+    return int(number)
+
+
+def _number(row: MeasuredRow, column: str, default: int) -> float:
     text = (row.get(column) or "").strip()
-    if not text:
-        return default
     try:
-        return int(float(text))
+        return float(text or default)
     except ValueError:
         raise InputError(f"{column} {text!r} is not a number") from None
 
@@ -193,16 +199,19 @@ def _batch(row: MeasuredRow) -> int | None:
     text = (row.get("batch_per_gpu") or "").strip()
     if not text:
         return None
-    batch = _count(row, "batch_per_gpu", 1)
-    if batch < 1:
+    batch = _number(row, "batch_per_gpu", 1)
+    if not 1 <= batch < math.inf:
         raise InputError(f"batch_per_gpu must be at least 1, not {text}")
-    return batch
+    return int(batch)  # 22.75 is a mean over the GPUs
 
 
 def _scope(row: MeasuredRow) -> Scope:
-    if (row.get("mode") or "").strip().casefold().startswith(("infer", "eval", "forward")):
+    mode = (row.get("mode") or "").strip().casefold()
+    if mode.startswith(("infer", "eval", "forward")):
         return "forward"
-    return "no_update" if (row.get("opt_step") or "").strip().casefold() == "no" else "step"
+    if mode and not mode.startswith("train"):
+        raise InputError(f"mode {row['mode']!r} is neither train nor infer")
+    return "no_update" if (row.get("opt_step") or "").strip().casefold().startswith("no") else "step"
 
 
 def _optimizer(row: MeasuredRow, workload: Workload) -> Optimizer:

@@ -144,6 +144,8 @@ def test_tokens_become_samples_by_the_sequence_length() -> None:
         ({"batch_per_gpu": "0"}, "at least 1"),
         ({"n_gpus": "many"}, "not a number"),
         ({"n_gpus": "8", "n_nodes": "3"}, "equal nodes"),
+        ({"n_gpus": "1.5"}, "not a whole number"),
+        ({"mode": "foo"}, "neither train nor infer"),
         ({"model": "no-such-model-xyz"}, "unknown model"),
         ({"gpu": "no such gpu"}, "unknown accelerator"),
         ({"precision": "fp64"}, "not modelled"),
