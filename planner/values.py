@@ -27,6 +27,10 @@ _CODES = {
 """Signs and words that stand for one currency; '¥' and 'kr' stand for several."""
 
 
+_THOUSANDS = {"k": "1000 for 1k", "m": "1000000 for 1m"}
+"""Suffixes of counts that no amount of money has here."""
+
+
 def whole(text: str) -> int:
     """A whole number; its range is the experiment's to check."""
     try:
@@ -132,6 +136,8 @@ def _code(word: str, text: str) -> str:
         return _CODES[folded]
     if len(word) == 3 and word.isascii() and word.isalpha():
         return word.upper()
+    if folded in _THOUSANDS:
+        raise InputError(f"{text!r}: amounts are written out, as in {_THOUSANDS[folded]}")
     raise InputError(f"which currency {word!r} is in {text!r} is not clear: write dollars, or a code as in 60 EUR")
 
 

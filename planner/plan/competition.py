@@ -21,7 +21,7 @@ from planner.plan.candidates import Candidate, Tariff
 from planner.plan.cautions import cautions_of
 from planner.plan.clouds import CloudQuestion, cloud_candidates
 from planner.plan.config import Config
-from planner.plan.electricity import ElectricityPrice, electricity_price
+from planner.plan.electricity import ElectricityPrice, electricity_price, electricity_prices
 from planner.plan.extras import tariffs
 from planner.plan.free_tier import free_candidate
 from planner.plan.knowledge import doubted, knowledge_for
@@ -119,7 +119,17 @@ def warnings_of(experiment: Experiment, question: Question, world: World) -> tup
         *doubted(question, experiment),
         *world.catalog.notices,
         *cautions_of(experiment),
+        *_dear_electricity(electricity_of(question, world.config)),
     )
+
+
+def _dear_electricity(electricity: ElectricityPrice) -> Iterable[str]:
+    """A price many times any household's is likely one in cents."""
+    if electricity.usd_per_kwh > _CENTS_TIMES * max(price.usd_per_kwh for price in electricity_prices().values()):
+        yield (
+            f"electricity at {electricity.usd_per_kwh:g} USD/kWh is more than {_CENTS_TIMES} times any price in the "
+            f"table: in cents it would be {electricity.usd_per_kwh / 100:g} (--electricity-price)"
+        )
 
 
 def electricity_of(question: Question, config: Config) -> ElectricityPrice:
@@ -189,13 +199,21 @@ def _discounted(offer: Offer, discounts: Mapping[str, float]) -> Offer:
     return offer._replace(usd_per_hour=offer.usd_per_hour * (1 - share), price_source=source)
 
 
+_CENTS_TIMES = 5
+"""Times the dearest household price of the table above which a price is doubted: a cent's slip is a hundred."""
+
+_REGIONS_HINT = "regions are written as their providers write them, or 'us-*'; `gpuplanner prices list` shows them"
+
+
 def _regions(question: Question, catalog: Catalog) -> tuple[str, ...]:
     if not question.regions:
         return ()
     try:
         return catalog.check_regions(",".join(question.regions))
     except UnknownPlaceError as error:
-        raise UnknownNameError("region", error.name, error.suggestions) from error
+        raise UnknownNameError(
+            "region", error.name, error.suggestions, "" if error.suggestions else _REGIONS_HINT
+        ) from error
 
 
 def _free(

@@ -1,6 +1,7 @@
 """What a kilowatt-hour costs by country, and what the wall sees of a device's watts."""
 
 import csv
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +11,24 @@ from planner.errors import UnknownNameError, near_misses
 _TABLE = Path(__file__).parent.parent / "data" / "electricity.csv"
 
 DEFAULT_COUNTRY = "EU"
+
+_NAMES = {
+    "EUROPEAN UNION": "EU",
+    "GERMANY": "DE",
+    "BELGIUM": "BE",
+    "DENMARK": "DK",
+    "HUNGARY": "HU",
+    "MALTA": "MT",
+    "BULGARIA": "BG",
+    "CONNECTICUT": "US-CT",
+    "MASSACHUSETTS": "US-MA",
+    "NEW YORK": "US-NY",
+    "NEW JERSEY": "US-NJ",
+    "OHIO": "US-OH",
+    "IOWA": "US-IA",
+    "MISSOURI": "US-MO",
+}
+"""Names (ISO 3166-1 and 3166-2, in English) of the countries and states of the table, by which they may be called."""
 
 PSU_EFFICIENCY = 0.91
 """Share of wall power that reaches the parts: a home power supply loses 8-10 % (assumption)."""
@@ -53,12 +72,19 @@ def electricity_prices() -> dict[str, ElectricityPrice]:
 def electricity_price(country: str | None) -> ElectricityPrice:
     """The country's price, or the EU household average. Raises UnknownNameError for one without a sourced price."""
     table = electricity_prices()
-    name = (DEFAULT_COUNTRY if country is None else country).strip().upper()
+    said = (DEFAULT_COUNTRY if country is None else country).strip().upper()
+    name = _NAMES.get(said, said)
     if name not in table:
         raise UnknownNameError(
             "country",
             country or "",
-            near_misses(name, table),
+            _near(said, table),
             f"known are {', '.join(table)}; or say --electricity-price USD_PER_KWH",
         )
     return table[name]
+
+
+def _near(said: str, table: Iterable[str]) -> list[str]:
+    """The codes of what looks most like ``said``, which may be a code or a name."""
+    near = near_misses(said, (*table, *_NAMES))
+    return list(dict.fromkeys(_NAMES.get(name, name) for name in near))

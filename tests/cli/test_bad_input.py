@@ -41,6 +41,8 @@ CASES = [
     (("--region", " , "), "names separated by commas"),
     (("--where", "clod"), "did you mean cloud"),
     (("--where", "basement"), "unknown place or provider 'basement'"),
+    (("--region", "mars-1"), "unknown region 'mars-1'; regions are written as their providers write them, or 'us-*'"),
+    (("--country", "Germny"), "unknown country 'Germny'; did you mean DE?"),
     (("--country", "ZZ"), "unknown country 'ZZ'"),
     (("--country", ""), "unknown country ''"),
     (("--measured", "RTX 3090=1e30"), "above 0 and below 1e+12"),

@@ -68,6 +68,7 @@ def test_breakeven_gives_the_same_in_json_and_csv(run: Run) -> None:
         (("--buy", "RTX 4090", "--card-price", "RTX 5090=100"), "of RTX 5090, which is not one of RTX 4090 (--buy)"),
         (("--buy", "RTX 3090", "--card-price", "used RTX 3090=100"), "of used RTX 3090, which is not one of RTX 3090"),
         (("--budget", "€60"), "--budget: 60 EUR is not in US dollars: say your rate with --currency EUR=RATE"),
+        (("--budget", "1k"), "'1k': amounts are written out, as in 1000 for 1k"),
         (("--budget", "¥60"), "which currency '¥' is in '¥60' is not clear"),
         (("--budget", "60 CHF", "--currency", "EUR=0.92"), "60 CHF is not in US dollars"),
         (("--card-price", "RTX 4090=1700€"), "--card-price: 1,700 EUR is not in US dollars"),

@@ -350,3 +350,14 @@ def test_offers_above_the_dearest_hour_are_counted(run: Run) -> None:
     assert 0 < left_out <= everything["ranked_count"] - cheap["ranked_count"] + refused
     assert left_out >= everything["ranked_count"] - cheap["ranked_count"]
     assert "this machine stays" in run("estimate", "--help").out
+
+
+def test_a_country_may_be_called_by_its_name(run: Run) -> None:
+    said = run("estimate", "-m", "resnet50", "-e", "1", "--country", "Germany", "-o", "json").record
+    assert any("0.419 USD/kWh, DE household" in text for text in said["assumptions"])
+
+
+@pytest.mark.parametrize(("price", "doubted"), [("30", True), ("0.30", False)])
+def test_electricity_in_cents_is_doubted(run: Run, price: str, doubted: bool) -> None:
+    said = run("estimate", "-m", "resnet50", "-e", "1", "--electricity-price", price, "-o", "json").record
+    assert any("in cents it would be 0.3 " in text for text in said["warnings"]) is doubted
