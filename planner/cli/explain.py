@@ -110,6 +110,8 @@ def _record(
         "warnings": warnings,
         "step": None if parts is None else {**parts._asdict(), "total_s": parts.total_s},
         "bound_by": step.bound_by,
+        "evidence": step.evidence,
+        "flags": list(step.flags),
         "samples_per_s": step.samples_per_s._asdict() if step.samples_per_s else None,
         "time_s": interval_record(run.time_s) if run else None,
         "cost_usd": interval_record(run.cost_usd) if run and run.cost_usd else None,

@@ -74,7 +74,15 @@ def run(arguments: argparse.Namespace) -> int:
         from planner.cli.profile_watch import run_watched
 
         return run_watched(arguments, path)
+    if arguments.model is None:
+        _refuse_what_is_of_a_model(arguments)
     return _measure(arguments, path)
+
+
+def _refuse_what_is_of_a_model(arguments: argparse.Namespace) -> None:
+    for flag in ("--batch-size", "--max-steps", "--input", "--optimizer"):
+        if getattr(arguments, flag.removeprefix("--").replace("-", "_")) is not None:
+            raise InputError(f"{flag} is of a model's own steps: name the model with -m")
 
 
 def _path() -> Path:

@@ -81,6 +81,14 @@ def test_eight_gpus_are_one_node_of_them_whether_it_fits_or_not(run: Run, batch:
     assert code == 0 or not machine["hypothetical"], "one that is to be had, where it does not fit anywhere"
 
 
+def test_evidence_and_flags_are_those_of_the_estimate(run: Run) -> None:
+    asked = ("-m", "resnet50", "-e", "90", "-o", "json")
+    row = run("estimate", *asked, "--gpus", "MI300X:1", "-n", "1").record["estimates"][0]
+    explained = run("explain", *asked, "--on", "MI300X:1").record
+    assert (explained["evidence"], explained["flags"]) == (row["evidence"], row["flags"])
+    assert "vendor_unmeasured" in explained["flags"]
+
+
 def test_as_many_nodes_as_were_asked_for_are_explained(run: Run) -> None:
     machine = _record(run, "--on", "H100:8", "--num-nodes", "2", "--where", "cloud")["machine"]
     assert (machine["num_gpus"], machine["num_nodes"]) == (8, 2)
