@@ -11,7 +11,8 @@ from planner.units import parse_duration
 FORMS = "12h, 2h15, 2d12h, 17:00, '2026-12-24 09:00', 'tomorrow 09:00' or 'Tue 18:00'"
 _TWELVE = re.compile(r"\b(?P<hour>0?[1-9]|1[0-2])(?::(?P<minute>[0-5]\d))?\s*(?P<half>[ap])\.?m\b\.?", re.IGNORECASE)
 _ONE_DIGIT = re.compile(r"(?<![\d:.])(\d:\d\d)")
-_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_SHORTEST_WEEKDAY = 3
 
 
 def parse_deadline(text: str, now: datetime) -> datetime:
@@ -91,9 +92,17 @@ def _day_and_clock(text: str, now: datetime) -> datetime | None:
     if not day:
         days = 0 if at > now.timetz().replace(tzinfo=None) else 1
     if days is None:
-        if day[:3] not in _WEEKDAYS:
+        weekday = _weekday(day.rstrip(".,"))
+        if weekday is None:
             return None
-        days = (_WEEKDAYS.index(day[:3]) - now.weekday()) % 7
+        days = (weekday - now.weekday()) % 7
         if days == 0 and at <= now.timetz().replace(tzinfo=None):
             days = 7
     return _on_the_clock(datetime.combine(now.date() + timedelta(days=days), at), now)
+
+
+def _weekday(word: str) -> int | None:
+    """0 of 'mon', 'Monday' and what lies between, None of 'monkey'."""
+    if len(word) < _SHORTEST_WEEKDAY:
+        return None
+    return next((number for number, name in enumerate(_WEEKDAYS) if name.startswith(word)), None)

@@ -38,6 +38,8 @@ MONDAY_10 = datetime(2026, 11, 30, 10, 0, tzinfo=timezone(timedelta(hours=1)))
         ("2026-12-24T9:00+01:00", "2026-12-24T09:00:00+01:00"),
         ("9am", "2026-12-01T09:00:00+01:00"),
         ("Tue 5:30 pm", "2026-12-01T17:30:00+01:00"),
+        ("Thurs. 9:00", "2026-12-03T09:00:00+01:00"),
+        ("Wednesday, 9:00", "2026-12-02T09:00:00+01:00"),
         ("today 12 P.M.", "2026-11-30T12:00:00+01:00"),
         ("tomorrow 12am", "2026-12-01T00:00:00+01:00"),
     ],
@@ -46,7 +48,9 @@ def test_deadlines(text: str, when: str) -> None:
     assert parse_deadline(text, MONDAY_10) == datetime.fromisoformat(when)
 
 
-@pytest.mark.parametrize("text", ["", "soon", "25:00", "9:60", "13pm", "2026-13-01", "tomorrow at nine", "xyz 09:00"])
+@pytest.mark.parametrize(
+    "text", ["", "soon", "25:00", "9:60", "13pm", "2026-13-01", "tomorrow at nine", "xyz 09:00", "Monkey 09:00"]
+)
 def test_a_deadline_that_cannot_be_read(text: str) -> None:
     with pytest.raises(InputError, match="cannot read the deadline"):
         parse_deadline(text, MONDAY_10)
