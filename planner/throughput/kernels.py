@@ -210,6 +210,12 @@ def runs_winograd(operation: Operation, precision: DevicePrecision) -> bool:
     return operation.stride <= 1 and engine_of(operation.op_class, size, precision) == CONV32
 
 
+def multiplies_less(workload: Workload, precision: DevicePrecision) -> bool:
+    """Whether any of the workload's convolutions takes fewer multiplications than it counts."""
+    inside = precision_in(workload, precision)
+    return inside.winograd and any(runs_winograd(o, inside) for o in operations_in(workload, inside))
+
+
 def shape_factor(operation: Operation, layout: LayoutConstants) -> float:
     """What a grouped or depthwise convolution's shape leaves of its class's share of peak (m of docs/model.md)."""
     if operation.op_class in GROUPED:
@@ -238,14 +244,15 @@ def worked_per_counted(operation: Operation, precision: DevicePrecision) -> floa
     if operation.op_class not in _WHOLE_CONVOLUTIONS:
         return 1.0
     if runs_winograd(operation, precision):
-        return _by_transform(_MOST_COMMON_WINDOW) / _by_transform(operation.kernel_size or _MOST_COMMON_WINDOW)
+        return _counted_in_a_tile(_MOST_COMMON_WINDOW) / _counted_in_a_tile(
+            operation.kernel_size or _MOST_COMMON_WINDOW
+        )
     return _filled_up(operation, precision)
 
 
-def _by_transform(window: int) -> float:
-    """Multiplications counted for each that transforms of tiles of 32 x 32 leave, of a window of that side: they give
-    (33 - k)^2 results, where k^2 are counted for each (Mathieu, Henaff and LeCun, 2014); wider windows than half of a
-    tile are taken like that."""
+def _counted_in_a_tile(window: int) -> float:
+    """Multiplications counted for the results of one tile, which the transform's are the same for: k^2 for each of
+    (33 - k)^2 results (Mathieu, Henaff and LeCun, 2014). Windows wider than half of a tile are taken like that."""
     side = min(window, _TILE // 2)
     return (side * (_TILE + 1 - side)) ** 2
 

@@ -10,7 +10,7 @@ from planner.hardware.selection import resolve_count
 from planner.throughput.backtest import predict, reference_of
 from planner.throughput.calibration import load_calibration
 from planner.throughput.evidence import Expectation, Knowledge, shipped_knowledge
-from planner.throughput.kernels import operations_in, runs_winograd, training_flops
+from planner.throughput.kernels import multiplies_less, training_flops
 from planner.throughput.lineage import variant_of
 from planner.throughput.measurement import Measurement, Method
 from planner.throughput.precision import resolve_precision
@@ -95,7 +95,7 @@ def far_below(texts: Sequence[str], experiment: Experiment) -> list[str]:
         if expected is not None and expected.p50 > _FAR_BELOW * measurement.samples_per_s:
             unit = f"{measurement.workload.sample_unit}s"
             found.append(
-                f"the measurement {text!r} is a {expected.p50 / measurement.samples_per_s:,.0f}th of the "
+                f"the measurement {text!r} is 1/{expected.p50 / measurement.samples_per_s:,.0f} of the "
                 f"{expected.p50:,.0f} {unit} a second expected there: it is taken as {unit} a second, which is steps a "
                 "second times the batch"
             )
@@ -146,7 +146,7 @@ def _share_of_peak(measurement: Measurement, experiment: Experiment) -> float | 
     precision = resolve_precision(measurement.precision, machine.accelerator)
     if precision is None:
         return None
-    if any(runs_winograd(o, precision) for o in operations_in(workload, precision)):
+    if multiplies_less(workload, precision):
         return None
     flops = training_flops(workload, variant_of(experiment, load_calibration()))
     return flops * measurement.samples_per_s / (precision.peak_flops_per_s * machine.devices)

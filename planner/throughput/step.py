@@ -16,7 +16,7 @@ from planner.throughput.device import DeviceRates, device_rates, share_of_device
 from planner.throughput.estimate import Scope, StepEstimate, StepParts
 from planner.throughput.evidence import Correction, Knowledge, Subject, run_of, shipped_knowledge, subject_of
 from planner.throughput.input_pipeline import InputRate, input_rate
-from planner.throughput.kernels import WINOGRAD, ClassTime, StepWork, prepare, time_by_class, training_flops
+from planner.throughput.kernels import ClassTime, StepWork, multiplies_less, prepare, time_by_class, training_flops
 from planner.throughput.lineage import MODEL_PARALLEL, ONE_PROCESS, level_constants, lineage_of, variant_of
 from planner.throughput.memory import MemoryModel, available_bytes, memory_model
 from planner.throughput.model_parallel import (
@@ -96,7 +96,6 @@ class StepModel:
         level = level_constants(experiment, self.calibration, framework)
         self._host_factor = level["host_factor"] * self.calibration.host_factors.get(framework, 1.0)
         self._training_flops = training_flops(experiment.workload, self.variant)
-        self._has_windows = any(operation.op_class in WINOGRAD for operation in experiment.workload.operations)
         self._recomputed_share = share_with_gradients(experiment.workload)
         self._work: dict[tuple[bool, bool, bool, int], StepWork] = {}
         self._memory: dict[tuple[bool, bool, int, bool], MemoryModel] = {}
@@ -106,6 +105,7 @@ class StepModel:
         self._links: dict[tuple[object, ...], Communication] = {}
         self._plans: dict[tuple[bool, bool, int, float | None], BatchPlan] = {}
         self._corrections: dict[tuple[str, str, tuple[str, ...], str], Correction] = {}
+        self._less: dict[bool, bool] = {}
         self._known_architectures: dict[tuple[str, str], bool] = {}
 
     def on(self, machine: Machine) -> "StepModel":
@@ -276,7 +276,7 @@ class StepModel:
         bound = bound_by(parts, time, loading, offloaded=self._offloads)
         peak_flops_per_s = precision.peak_flops_per_s * fitting.share * machine.devices
         step_time = self._spread(fitting, parts, correction, doubts)
-        if self.scope != "forward" and not (precision.winograd and self._has_windows):
+        if self.scope != "forward" and not self._multiplies_less(precision):
             step_time = not_above_peak(step_time, self._training_flops * plan.global_batch_size / peak_flops_per_s)
         rate = step_time.inverse(plan.global_batch_size)
         return StepEstimate(
@@ -372,6 +372,11 @@ class StepModel:
         moved = offload_time(self.experiment, precision, machine, computing_s, plan.grad_accum_steps, self.calibration)
         copies = Communication(moved.exposed_s, moved.exposed_s, moved.flags)
         return time._replace(optimizer_s=moved.update_s), link.plus(copies)
+
+    def _multiplies_less(self, precision: DevicePrecision) -> bool:
+        if precision.winograd not in self._less:
+            self._less[precision.winograd] = multiplies_less(self.experiment.workload, precision)
+        return self._less[precision.winograd]
 
     def _correction_of(self, fitting: Fitting, flags: tuple[str, ...]) -> Correction:
         """What is known of the run, with what the flags doubt."""

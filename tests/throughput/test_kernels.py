@@ -11,6 +11,7 @@ from planner.throughput.calibration import load_calibration
 from planner.throughput.device import device_rates
 from planner.throughput.kernels import (
     Variant,
+    multiplies_less,
     operation_s,
     precision_in,
     roofline_s,
@@ -91,6 +92,9 @@ def test_volumes_are_not_convolved_by_winograd() -> None:
     plain, given = precision("V100", "fp32"), operation("conv", kernel_size=3)
     assert runs_winograd(given, precision_in(load_workload("nnunet-2d"), plain))
     assert not runs_winograd(given, precision_in(load_workload("nnunet-3d"), plain))
+    assert multiplies_less(load_workload("nnunet-2d"), plain)
+    assert not multiplies_less(load_workload("nnunet-3d"), plain)
+    assert not multiplies_less(load_workload("nnunet-2d"), precision("A100", "tf32"))
 
 
 def test_the_gradient_of_a_strided_depthwise_convolution_tries_every_input() -> None:
